@@ -4,14 +4,13 @@
 //! A call goes through these rooms: [`transport`] reads it, [`protocol`] finds its tool and waits for its
 //! turn, [`tools`] makes its arguments a typed request by means of [`arguments`] and carries it out by core
 //! and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process may do. A
-//! room imports only from those before it here: `tool_id`, `json`; `limits`, `problem`; `config`, `capacity`,
+//! room imports only from those before it here: `tool_id`, `json`; `limits`, `problem`; `config`,
 //! `clients`; `context`; `render`; `history`, `arguments`; `tools`; `protocol`; `transport`; `cli`.
 //!
 //! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is one that
 //! the store has resolved.
 
 pub mod arguments;
-pub mod capacity;
 pub mod cli;
 pub mod clients;
 pub mod config;

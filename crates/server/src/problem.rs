@@ -5,62 +5,46 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::rejection::Excerpt;
 
-use crate::tool_id::ToolId;
+use crate::tool_id::{ToolId, named};
 
-macro_rules! codes {
-    ($($variant:ident $name:literal $meaning:literal,)*) => {
-        /// The kind of a problem: what a program branches on. Names never change once released.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum Code { $(#[doc = $meaning] $variant,)* }
-
-        impl Code {
-            /// Every code, in the order of the contract.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// Returns the name by which replies call it.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $name,)* }
-            }
-        }
-    };
-}
-
-codes! {
-    InvalidArguments "invalid_arguments" "The arguments are not what the tool takes.",
-    PathNotAbsolute "path_not_absolute" "A path does not begin at the file system's root.",
-    PathTraversal "path_traversal" "A path has a component `..`.",
-    OutsideAllowedDirectories "outside_allowed_directories" "A path leads outside the roots.",
-    ProtectedPath "protected_path" "A file that may be read, but not written.",
-    ToolDisabled "tool_disabled" "The tool exists, but this process was started without it.",
-    NotFound "not_found" "There is no such file.",
-    AlreadyExists "already_exists" "The name of the file to create is taken.",
-    IsADirectory "is_a_directory" "A directory where a file is needed.",
-    NotADirectory "not_a_directory" "A component of the path is a file.",
-    NotARegularFile "not_a_regular_file" "A FIFO, socket or device.",
-    PermissionDenied "permission_denied" "The operating system refuses.",
-    NotDownloaded "not_downloaded" "The file's content is in a cloud, and not on this machine.",
-    BinaryFile "binary_file" "The file holds NUL bytes.",
-    UnknownEncoding "unknown_encoding" "No encoding has this label.",
-    DecodeFailed "decode_failed" "The file's bytes are not valid in the encoding.",
-    EncodeFailed "encode_failed" "The encoding has no bytes for a character.",
-    HashMismatch "hash_mismatch" "The file is not the one that the hash was taken of.",
-    RangeHashMismatch "range_hash_mismatch" "The lines are not those that the hash was taken of.",
-    ContentMismatch "content_mismatch" "The lines do not hold `old_string`.",
-    CountMismatch "count_mismatch" "The pattern has another number of matches than the call expects.",
-    NoMatch "no_match" "`old_string` occurs nowhere in the file.",
-    AmbiguousMatch "ambiguous_match" "`old_string` occurs more than once.",
-    TextSlip "text_slip" "New text has a slip that can hardly be meant.",
-    OverlappingRanges "overlapping_ranges" "Two edits of one call touch the same bytes.",
-    InvalidRange "invalid_range" "A range that ends before it starts.",
-    LineOutOfRange "line_out_of_range" "A line that the file does not have.",
-    TooLarge "too_large" "More than a limit of this process allows.",
-    Conflict "conflict" "Another program keeps changing the file, or has changed it since the edit that is to be undone.",
-    Busy "busy" "Another call, or another process, holds the file's lock, or another program keeps others from the file.",
-    NoSpace "no_space" "The file system is full.",
-    IoError "io_error" "The operating system failed otherwise.",
-    Cancelled "cancelled" "The client withdrew the call.",
-    InternalError "internal_error" "A defect of this server.",
+named! {
+    /// The kind of a problem: what a program branches on.
+    Code as_str {
+        InvalidArguments "invalid_arguments" "The arguments are not what the tool takes.",
+        PathNotAbsolute "path_not_absolute" "A path does not begin at the file system's root.",
+        PathTraversal "path_traversal" "A path has a component `..`.",
+        OutsideAllowedDirectories "outside_allowed_directories" "A path leads outside the roots.",
+        ProtectedPath "protected_path" "A file that may be read, but not written.",
+        ToolDisabled "tool_disabled" "The tool exists, but this process was started without it.",
+        NotFound "not_found" "There is no such file.",
+        AlreadyExists "already_exists" "The name of the file to create is taken.",
+        IsADirectory "is_a_directory" "A directory where a file is needed.",
+        NotADirectory "not_a_directory" "A component of the path is a file.",
+        NotARegularFile "not_a_regular_file" "A FIFO, socket or device.",
+        PermissionDenied "permission_denied" "The operating system refuses.",
+        NotDownloaded "not_downloaded" "The file's content is in a cloud, and not on this machine.",
+        BinaryFile "binary_file" "The file holds NUL bytes.",
+        UnknownEncoding "unknown_encoding" "No encoding has this label.",
+        DecodeFailed "decode_failed" "The file's bytes are not valid in the encoding.",
+        EncodeFailed "encode_failed" "The encoding has no bytes for a character.",
+        HashMismatch "hash_mismatch" "The file is not the one that the hash was taken of.",
+        RangeHashMismatch "range_hash_mismatch" "The lines are not those that the hash was taken of.",
+        ContentMismatch "content_mismatch" "The lines do not hold `old_string`.",
+        CountMismatch "count_mismatch" "The pattern has another number of matches than the call expects.",
+        NoMatch "no_match" "`old_string` occurs nowhere in the file.",
+        AmbiguousMatch "ambiguous_match" "`old_string` occurs more than once.",
+        TextSlip "text_slip" "New text has a slip that can hardly be meant.",
+        OverlappingRanges "overlapping_ranges" "Two edits of one call touch the same bytes.",
+        InvalidRange "invalid_range" "A range that ends before it starts.",
+        LineOutOfRange "line_out_of_range" "A line that the file does not have.",
+        TooLarge "too_large" "More than a limit of this process allows.",
+        Conflict "conflict" "Another program keeps changing the file, or has changed it since the edit that is to be undone.",
+        Busy "busy" "Another call, or another process, holds the file's lock, or another program keeps others from the file.",
+        NoSpace "no_space" "The file system is full.",
+        IoError "io_error" "The operating system failed otherwise.",
+        Cancelled "cancelled" "The client withdrew the call.",
+        InternalError "internal_error" "A defect of this server.",
+    }
 }
 
 /// One reason why a call failed.

@@ -1,79 +1,48 @@
 //! The ids of the tools: their names, and the sets to which they belong. `tools` has their descriptions,
 //! their schemas, and what they do.
 
-/// A tool of this server.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ToolId {
-    /// Reads files.
-    Get,
-    /// Replaces text in files.
-    Patch,
-    /// Creates a file.
-    Create,
-    /// Adds lines to the end of a file.
-    Append,
-    /// Adds lines between two lines of a file.
-    Insert,
-    /// Deletes lines of a file.
-    Delete,
-    /// Copies or moves lines.
-    CopyLines,
-    /// Finds text in files.
-    Search,
-    /// Replaces a pattern in many files.
-    Replace,
-    /// Lists files and directories.
-    List,
-    /// Moves or renames a file.
-    Move,
-    /// Removes a file.
-    Remove,
-    /// Lists past edits.
-    Edits,
-    /// Takes a past edit back.
-    Undo,
+/// Declares the values of a type with their names. Names never change once released.
+macro_rules! named {
+    ($(#[$about:meta])* $type:ident $name_of:ident { $($variant:ident $name:literal $meaning:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum $type { $(#[doc = $meaning] $variant,)* }
+
+        impl $type {
+            /// Every value, in the order of the contract.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Returns the name by which clients know it.
+            #[must_use]
+            pub const fn $name_of(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+pub(crate) use named;
+
+named! {
+    /// A tool of this server, in the order of `tools/list`.
+    ToolId name {
+        Get "get_text_file_contents" "Reads files.",
+        Patch "patch_text_file_contents" "Replaces text in files.",
+        Create "create_text_file" "Creates a file.",
+        Append "append_text_file_contents" "Adds lines to the end of a file.",
+        Insert "insert_text_file_contents" "Adds lines between two lines of a file.",
+        Delete "delete_text_file_contents" "Deletes lines of a file.",
+        CopyLines "copy_text_lines" "Copies or moves lines.",
+        Search "search_text_files" "Finds text in files.",
+        Replace "replace_in_text_files" "Replaces a pattern in many files.",
+        List "list_text_files" "Lists files and directories.",
+        Move "move_text_file" "Moves or renames a file.",
+        Remove "remove_text_file" "Removes a file.",
+        Edits "list_text_file_edits" "Lists past edits.",
+        Undo "undo_text_file_edits" "Takes a past edit back.",
+    }
 }
 
 impl ToolId {
-    /// Every tool, in the order of `tools/list`.
-    pub const ALL: &[Self] = &[
-        Self::Get,
-        Self::Patch,
-        Self::Create,
-        Self::Append,
-        Self::Insert,
-        Self::Delete,
-        Self::CopyLines,
-        Self::Search,
-        Self::Replace,
-        Self::List,
-        Self::Move,
-        Self::Remove,
-        Self::Edits,
-        Self::Undo,
-    ];
-
-    /// Returns the name by which the tool is called. Names never change once released.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "get_text_file_contents",
-            Self::Patch => "patch_text_file_contents",
-            Self::Create => "create_text_file",
-            Self::Append => "append_text_file_contents",
-            Self::Insert => "insert_text_file_contents",
-            Self::Delete => "delete_text_file_contents",
-            Self::CopyLines => "copy_text_lines",
-            Self::Search => "search_text_files",
-            Self::Replace => "replace_in_text_files",
-            Self::List => "list_text_files",
-            Self::Move => "move_text_file",
-            Self::Remove => "remove_text_file",
-            Self::Edits => "list_text_file_edits",
-            Self::Undo => "undo_text_file_edits",
-        }
-    }
-
     /// Finds the tool of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

@@ -13,8 +13,8 @@ use mcp_text_editor_core::shown_lines::ShownLines;
 use mcp_text_editor_store::{Control, Workspace};
 use serde_json::Value;
 
-use crate::capacity::Capacity;
 use crate::clients;
+use crate::clients::Capacity;
 use crate::config::Config;
 use crate::tool_id::ToolId;
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, path_by_itself};
 use super::slips;
-use crate::capacity::{Capacity, most};
+use crate::clients::{Capacity, most};
 
 /// The length in which digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::escape::{on_one_line, path_by_itself};
 use super::explain::{self, Call, CalledFile};
 use super::paths::shown;
-use crate::capacity::{Capacity, most};
+use crate::clients::{Capacity, most};
 use crate::config::ToolSet;
 use crate::problem::{Code, Later, Problem, UndoConflict};
 use crate::tool_id::ToolId;

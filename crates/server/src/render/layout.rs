@@ -10,7 +10,7 @@ use mcp_text_editor_core::rejection::Excerpt;
 use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
-use crate::capacity::{self, Capacity};
+use crate::clients::{self, Capacity};
 use crate::problem::{Failure, Later, Passage, PassageKind, Problem, UndoConflict};
 
 /// An error is shorter than this many characters, whatever the call held.
@@ -107,12 +107,12 @@ fn fit(
     let all = failure.problems.len();
     // Longer reasons are rare: they hold a text of the caller.
     let (mut shown, words) = (all.min(LIMIT / LEAST_PROBLEM), 2_500);
-    let full = capacity::most(shown, |full| attempt(Extent { full, shown, words }).is_some());
+    let full = clients::most(shown, |full| attempt(Extent { full, shown, words }).is_some());
     if let Some(told) = attempt(Extent { full, shown, words }) {
         return told;
     }
     for words in [400, 100] {
-        shown = capacity::most(shown, |shown| attempt(Extent { full: 0, shown, words }).is_some()).max(1);
+        shown = clients::most(shown, |shown| attempt(Extent { full: 0, shown, words }).is_some()).max(1);
         if let Some(told) = attempt(Extent { full: 0, shown, words }) {
             return told;
         }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::escape::json_text;
 use super::limits::value;
 use super::skipped;
-use crate::capacity::{Capacity, lines};
+use crate::clients::{Capacity, lines};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::limits::{Limit, Limits};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::layout::{problem_json, problem_text};
 use super::slips;
-use crate::capacity::{Capacity, RemainingCapacity, ReplyWeight, lines};
+use crate::clients::{Capacity, RemainingCapacity, ReplyWeight, lines};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::edit::{Hashes, as_much_of, joined};
 use super::escape::json_text;
 use super::skipped;
-use crate::capacity::{Capacity, most};
+use crate::clients::{Capacity, most};
 
 /// The number of files whose diffs are shown.
 const DIFFS: usize = 3;
