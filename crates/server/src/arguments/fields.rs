@@ -107,12 +107,12 @@ impl<'n> Fields<'n> {
     }
 
     /// Notes that the arguments are not what the tool takes.
-    pub fn note_invalid(&self, reason: String, hint: impl Into<String>) {
-        self.note(Code::InvalidArguments, reason, hint.into());
+    pub fn note_invalid(&self, reason: impl Into<String>, hint: impl Into<String>) {
+        self.note(Code::InvalidArguments, reason, hint);
     }
 
     /// Notes a problem of this object.
-    pub fn note(&self, code: Code, reason: String, hint: String) {
+    pub fn note(&self, code: Code, reason: impl Into<String>, hint: impl Into<String>) {
         let mut problem = Problem::new(code, reason, hint);
         problem.file_path = self.file.as_deref().map(str::to_owned);
         self.notes.note(problem);
@@ -384,8 +384,7 @@ impl<'n> Fields<'n> {
                 Code::InvalidRange,
                 format!("{} ends at line {end}, before its start at line {start}", self.quoted()),
                 "the first and the last line of a range are both part of it; leave the end out, or send -1, for the \
-                 last line of the file"
-                    .to_owned(),
+                 last line of the file",
             );
         }
     }

@@ -128,7 +128,7 @@ pub(crate) fn text() -> String {
 }
 
 /// Calls `with` with the metrics, if the process has any.
-fn count(with: impl FnOnce(&Metrics)) {
+fn count<T>(with: impl FnOnce(&Metrics) -> T) {
     if let Some(metrics) = METRICS.get() {
         with(metrics);
     }
@@ -153,21 +153,9 @@ pub(super) fn call(tool: &'static str, time: Duration, failure: Option<&Failure>
 pub fn observer() -> Observer {
     Observer {
         lock_waited: |time| count(|metrics| metrics.lock_wait.observe(time.as_secs_f64())),
-        recovered: || {
-            count(|metrics| {
-                metrics.recoveries.inc();
-            });
-        },
+        recovered: || count(|metrics| metrics.recoveries.inc()),
         database_waited: |time| count(|metrics| metrics.database_wait.observe(time.as_secs_f64())),
-        database_failed: || {
-            count(|metrics| {
-                metrics.database_errors.inc();
-            });
-        },
-        records_in_work: |change| {
-            count(|metrics| {
-                metrics.records.inc_by(change);
-            });
-        },
+        database_failed: || count(|metrics| metrics.database_errors.inc()),
+        records_in_work: |change| count(|metrics| metrics.records.inc_by(change)),
     }
 }

@@ -125,7 +125,7 @@ pub fn request(fields: &mut Fields<'_>) -> Option<CopyRequest> {
         fields.note(
             Code::TooLarge,
             format!("the call has {} copies, and at most {MAX} go together", copies.len()),
-            "send several calls, each with fewer copies".to_owned(),
+            "send several calls, each with fewer copies",
         );
     }
     let encoding = fields.text(ENCODING);
@@ -153,11 +153,15 @@ struct CallFile<'a> {
     file_hash: Option<&'a DigestPrefix>,
     /// Whether lines of it are copied or moved.
     is_source: bool,
+    /// The edits of its lines.
+    edits: Vec<LineEdit<'a>>,
+    /// Its text, if the call makes it.
+    contents: String,
 }
 
 /// Copies or moves lines.
 fn copy_lines(context: &Context, request: &CopyRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let (files, of_copies) = files(context, request);
+    let (mut files, of_copies) = files(context, request);
     let mut problems = Vec::new();
     let mut texts = Vec::new();
     let mut left = context.config.limits.get(Limit::Text);
@@ -201,39 +205,30 @@ fn copy_lines(context: &Context, request: &CopyRequest, cancel: &Cancel) -> Resu
     if !problems.is_empty() {
         return Err(failure(context, ToolId::CopyLines, problems));
     }
-    let (mut edits, mut contents) = (vec![Vec::new(); files.len()], vec![String::new(); files.len()]);
-    let (edits_mut, contents_mut) = (&mut edits, &mut contents);
     let folded: Vec<Option<String>> = texts.iter().map(|text| text.as_deref().map(folded)).collect();
-    for (number, ((copy, [from, to]), text)) in request.copies.iter().zip(&of_copies).zip(&texts).enumerate()
-    {
+    for (number, (copy, [from, to])) in request.copies.iter().zip(&of_copies).enumerate() {
         let mut at = At::default();
         at.patch = number;
-        let own = EditedLines::Own { range: &copy.range, is_removed: copy.is_move };
-        let mut edit = |file: usize, lines, to| {
-            edits_mut.get_mut(file).into_iter().for_each(|edits| edits.push(LineEdit { at, lines, to }));
-        };
-        if from == to {
-            edit(*from, own, copy.position);
-            continue;
+        let lines = EditedLines::Own { range: &copy.range, is_removed: copy.is_move };
+        let is_within = from == to;
+        if let Some(source) = files.get_mut(*from).filter(|_| is_within || copy.is_move) {
+            source.edits.push(LineEdit { at, lines, to: copy.position.filter(|_| is_within) });
         }
-        if copy.is_move {
-            edit(*from, own, None);
-        }
-        let is_new = files.get(*to).is_some_and(|file| file.file_hash.is_none());
-        match (is_new, text, folded.get(number)) {
-            (true, Some(text), _) => contents_mut.get_mut(*to).into_iter().for_each(|all| all.push_str(text)),
-            (_, _, Some(Some(text))) => edit(*to, EditedLines::New(text), copy.position),
-            _ => {}
+        let Some(target) = files.get_mut(*to).filter(|_| !is_within) else { continue };
+        if target.file_hash.is_none() {
+            target.contents.push_str(texts.get(number).and_then(Option::as_deref).unwrap_or_default());
+        } else if let Some(Some(text)) = folded.get(number) {
+            target.edits.push(LineEdit { at, lines: EditedLines::New(text), to: copy.position });
         }
     }
-    let changes = files.iter().zip(edits.iter().zip(&contents)).filter_map(|(file, (edits, contents))| {
+    // A file whose lines are only copied stays as it is.
+    let edited = files.iter().filter(|file| !file.edits.is_empty() || !file.contents.is_empty());
+    let edits = edited.map(|file| {
+        let CallFile { path: file_path, encoding, file_hash, edits, contents, .. } = file;
         let change = if edits.is_empty() { Change::Create(contents) } else { Change::Rearrange(edits) };
-        let CallFile { path: file_path, encoding, file_hash, .. } = *file;
-        // A file whose lines are only copied stays as it is.
-        let is_edited = !edits.is_empty() || !contents.is_empty();
-        is_edited.then_some(FileEdit { file_path, encoding, file_hash, change })
+        FileEdit { file_path, encoding: *encoding, file_hash: *file_hash, change }
     });
-    edit_files(context, ToolId::CopyLines, &changes.collect::<Vec<_>>(), request.dry_run, cancel)
+    edit_files(context, ToolId::CopyLines, &edits.collect::<Vec<_>>(), request.dry_run, cancel)
 }
 
 /// Lists the files of a call, each once, and for each copy the indices of both of its files.
@@ -245,7 +240,8 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
         let real = context.workspace.resolve_for_history(path).unwrap_or_else(|_| Path::new(path).to_owned());
         let index = *known.entry(real).or_insert(files.len());
         if index == files.len() {
-            files.push(CallFile { path, encoding, file_hash: None, is_source });
+            let (edits, contents) = (Vec::new(), String::new());
+            files.push(CallFile { path, encoding, file_hash: None, is_source, edits, contents });
         }
         if let Some(file) = files.get_mut(index) {
             // A file that is both has the encoding of the source.

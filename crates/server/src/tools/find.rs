@@ -7,8 +7,7 @@ use mcp_text_editor_store::{
     Control, EditProblem, Edited, FileMatches, List, ListEntry, ReplaceError, Search,
 };
 
-use super::reply::{call, failure, hashes, json_reply};
-use super::story::story_of;
+use super::reply::{call, failure, hashes, json_reply, story_of};
 use super::tool::Tool;
 use crate::arguments::vocabulary::{
     CONTEXT, CONTEXT_AFTER, CONTEXT_BEFORE, DEPTH, ENCODING, EXPECTED_REPLACEMENTS, GLOB, HASHES,
@@ -196,7 +195,7 @@ pub struct SearchRequest {
 pub fn search_request(fields: &mut Fields<'_>) -> Option<SearchRequest> {
     let pattern = fields.text(PATTERN);
     if pattern.as_ref().is_some_and(String::is_empty) {
-        fields.note_invalid("`pattern` is empty, and would match each line".to_owned(), "give what to find");
+        fields.note_invalid("`pattern` is empty, and would match each line", "give what to find");
     }
     let search = PatternSearch::read(fields, pattern);
     let context = fields.number(CONTEXT).unwrap_or(0);

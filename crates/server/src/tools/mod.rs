@@ -10,7 +10,6 @@ pub mod patch;
 pub mod read;
 mod reply;
 mod schemas;
-mod story;
 mod tool;
 mod views;
 

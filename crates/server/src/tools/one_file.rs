@@ -212,7 +212,7 @@ fn new_lines(fields: &mut Fields<'_>) -> Option<String> {
     let contents = fields.text(CONTENTS)?;
     if contents.is_empty() {
         fields.note_invalid(
-            "`contents` is empty, so there is nothing to add".to_owned(),
+            "`contents` is empty, so there is nothing to add",
             "give the lines to add; \"\\n\" adds an empty line",
         );
     }

@@ -159,7 +159,7 @@ fn for_all(fields: &mut Fields<'_>) -> Option<Vec<FileRequest>> {
                 file.file_hash.get_or_insert(file_hash);
             }
             _ => fields.note_invalid(
-                "`file_hash` beside `files` says not which of them must have it".to_owned(),
+                "`file_hash` beside `files` says not which of them must have it",
                 "give each of `files` its own `file_hash`, or none",
             ),
         }

@@ -134,7 +134,7 @@ pub fn request(fields: &mut Fields<'_>) -> Option<ReadRequest> {
         );
     } else if !listed && short.is_empty() {
         fields.note_invalid(
-            "`file_path` or `files` is missing".to_owned(),
+            "`file_path` or `files` is missing",
             "give `file_path`: the absolute path of the file",
         );
     }

@@ -89,7 +89,7 @@ pub(super) fn guarded_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
 pub(super) fn hashed_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
     if !fields.has(RANGE_HASH) {
         fields.note_invalid(
-            "`range_hash` is missing".to_owned(),
+            "`range_hash` is missing",
             "give `range_hash`: as a read of exactly these lines shows it",
         );
     }
@@ -110,8 +110,8 @@ pub(super) fn position(fields: &mut Fields<'_>, is_needed: bool) -> Option<Posit
     let given = (given.0, given.1 && !(given.0 && before == Some(0)));
     let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
     match given {
-        (true, true) => fields.note_invalid("`after` and `before` are both given".to_owned(), hint),
-        (false, false) if is_needed => fields.note_invalid("`after` or `before` is missing".to_owned(), hint),
+        (true, true) => fields.note_invalid("`after` and `before` are both given", hint),
+        (false, false) if is_needed => fields.note_invalid("`after` or `before` is missing", hint),
         _ => {}
     }
     let line = |name: &str, number: i64, least: u64| {
@@ -120,8 +120,7 @@ pub(super) fn position(fields: &mut Fields<'_>, is_needed: bool) -> Option<Posit
             fields.note(
                 Code::LineOutOfRange,
                 format!("`{name}` is {number}, and no file has a line there"),
-                "`after: 0` and `before: 1` are the top of the file, and `after` its last line is the end"
-                    .to_owned(),
+                "`after: 0` and `before: 1` are the top of the file, and `after` its last line is the end",
             );
         }
         line

@@ -10,9 +10,8 @@ use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Entry, NotKept};
 use serde_json::{Map, Value, json};
 
 use super::history::{UndoRequest, undo};
-use super::reply::failure;
+use super::reply::{Capabilities, can_undo, failure, of_past_edit};
 use super::schemas;
-use super::story::{Capabilities, can_undo, of_past_edit};
 use super::tool::Run;
 use crate::config::ToolSet;
 use crate::context::{Cancel, Context, Reply};
@@ -59,10 +58,7 @@ pub static APP_TOOLS: &[AppTool] = &[
         description: "For the view of edits: the past edits that the capabilities name, the newest first.",
         is_read_only: true,
         run: |context, values, cancel| {
-            let limit = values.get("limit").and_then(Value::as_u64).unwrap_or(DEFAULT_EDITS).min(MAX_EDITS);
-            let none = Map::new();
-            let capabilities = values.get("capabilities").and_then(Value::as_object).unwrap_or(&none);
-            list(context, capabilities, usize::try_from(limit).unwrap_or_default(), cancel)
+            list(context, &values, cancel).map_err(|reason| unreadable(context, &reason))
         },
     },
     AppTool {
@@ -118,26 +114,15 @@ fn show(context: &Context, edit_id: &str, capability: &str) -> Result<Reply, Fai
 
 /// Lists past edits, the newest first, without their diffs: those that the capabilities name, and those of
 /// the sessions that they name. The files of each must all lie in the roots.
-fn list(
-    context: &Context,
-    capabilities: &Map<String, Value>,
-    limit: usize,
-    cancel: &Cancel,
-) -> Result<Reply, Failure> {
-    listed(context, capabilities, limit, cancel).map_err(|reason| unreadable(context, &reason))
-}
-
-fn listed(
-    context: &Context,
-    named: &Map<String, Value>,
-    limit: usize,
-    cancel: &Cancel,
-) -> Result<Reply, NotKept> {
+fn list(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Result<Reply, NotKept> {
+    let limit = values.get("limit").and_then(Value::as_u64).unwrap_or(DEFAULT_EDITS).min(MAX_EDITS);
+    let limit = usize::try_from(limit).unwrap_or_default();
+    let named = values.get("capabilities").and_then(Value::as_object).into_iter().flatten();
     let is_cancelled = || cancel.is_cancelled();
     let (workspace, capabilities) = (&context.workspace, Capabilities::new(context)?);
     let mut entries: Vec<Entry> = Vec::new();
     let permitted =
-        named.iter().filter(|(of, capability)| capabilities.permit(of, capability.as_str().unwrap_or("")));
+        named.filter(|(of, capability)| capabilities.permit(of, capability.as_str().unwrap_or("")));
     for (of, _) in permitted.take(limit) {
         if let Some(id) = EditId::parse(of) {
             entries.extend(workspace.edit(&id)?);
