@@ -27,10 +27,11 @@ const MAX: usize = 1_000;
 /// The problems of a call so far, and how much it asks for.
 #[derive(Debug)]
 pub struct Notes<'l> {
-    problems: RefCell<Vec<Problem>>,
+    /// Problems, and checks that are made only if there are problems, in call order.
+    noted: RefCell<Vec<Note>>,
+    /// The number of problems in `noted`.
+    problems: Cell<usize>,
     aliases: RefCell<OtherNames>,
-    /// The checks that are made only if there are other problems.
-    deferred: RefCell<Vec<Deferred>>,
     limits: &'l Limits,
     /// The tools that are offered; `None` if that is not known, so that all count as offered.
     offered: Option<&'l ToolSet>,
@@ -45,9 +46,9 @@ impl<'l> Notes<'l> {
     #[must_use]
     pub fn new(limits: &'l Limits) -> Self {
         Self {
-            problems: RefCell::default(),
+            noted: RefCell::default(),
+            problems: Cell::default(),
             aliases: RefCell::default(),
-            deferred: RefCell::default(),
             limits,
             offered: None,
             workspace: None,
@@ -96,7 +97,7 @@ impl<'l> Notes<'l> {
     /// itself, and then leaves out the checks that relate it to others: one mistake would be reported twice.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.problems.borrow().len()
+        self.problems.get()
     }
 
     /// Gives the values of an object the names that they have here, and notes the names that they came under.
@@ -118,17 +119,17 @@ impl<'l> Notes<'l> {
     /// Notes a path or a label to be checked if the call has other problems. Does nothing where the workspace
     /// is not known.
     pub(super) fn defer(&self, file: Option<&Rc<str>>, named: DeferredName) {
-        let mut deferred = self.deferred.borrow_mut();
-        if self.workspace.is_some() && deferred.len() < MAX {
-            deferred.push(Deferred { after: self.count(), file: file.cloned(), named });
+        let mut notes = self.noted.borrow_mut();
+        if self.workspace.is_some() && notes.len() - self.count() < MAX {
+            notes.push(Note::Check(file.cloned(), named));
         }
     }
 
     /// Notes a problem.
     pub fn note(&self, problem: Problem) {
-        let mut problems = self.problems.borrow_mut();
-        if problems.len() < MAX {
-            problems.push(problem);
+        if !self.is_full() {
+            self.problems.set(self.count() + 1);
+            self.noted.borrow_mut().push(Note::Problem(Box::new(problem)));
         }
     }
 
@@ -138,41 +139,35 @@ impl<'l> Notes<'l> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
         problems.extend(self.aliases.borrow().problem());
-        let found = self.problems.into_inner();
         // Without other problems the files are opened, and problems of their names are told with those of the
         // files.
-        let is_to_fail = !(problems.is_empty() && found.is_empty());
-        match self.workspace.filter(|_| is_to_fail) {
-            Some(workspace) => {
-                problems.extend(merged(workspace, found, self.deferred.into_inner(), tool));
+        let is_to_fail = !problems.is_empty() || self.count() > 0;
+        for note in self.noted.into_inner() {
+            match (note, self.workspace.filter(|_| is_to_fail)) {
+                (Note::Problem(problem), _) => problems.push(*problem),
+                (Note::Check(file, named), Some(workspace)) => {
+                    problems.extend(named.problems(file.as_deref(), workspace, tool));
+                }
+                (Note::Check(..), None) => {}
             }
-            None => problems.extend(found),
         }
         problems.truncate(MAX);
-        match request {
-            Some(request) if problems.is_empty() => Ok(request),
-            _ if problems.is_empty() => {
-                let problem = Problem::new(
-                    Code::InternalError,
-                    "the arguments could not be read",
-                    "report this as a defect",
-                );
-                Err(Failure::of(problem, tool.name(), !tool.is_read_only()))
+        if problems.is_empty() {
+            if let Some(request) = request {
+                return Ok(request);
             }
-            _ => Err(Failure { problems, suggestion: tool.name().to_owned(), editing: !tool.is_read_only() }),
+            let reason = "the arguments could not be read";
+            problems.push(Problem::new(Code::InternalError, reason, "report this as a defect"));
         }
+        Err(Failure { problems, suggestion: tool.name().to_owned(), editing: !tool.is_read_only() })
     }
 }
 
-/// A check of a path or a label.
 #[derive(Debug)]
-struct Deferred {
-    /// The number of problems that were found before it. Its own come after them.
-    after: usize,
-    /// The file that it is about.
-    file: Option<Rc<str>>,
-    /// The path or label to check.
-    named: DeferredName,
+enum Note {
+    Problem(Box<Problem>),
+    /// A path or a label to check, and the file that it is about.
+    Check(Option<Rc<str>>, DeferredName),
 }
 
 #[derive(Debug)]
@@ -183,42 +178,24 @@ pub(super) enum DeferredName {
     Encoding(String),
 }
 
-/// Merges the problems of a call of `tool` with those of its paths and labels, in call order.
-fn merged(workspace: &Workspace, found: Vec<Problem>, deferred: Vec<Deferred>, tool: ToolId) -> Vec<Problem> {
-    let purpose = match tool {
-        ToolId::Create => Purpose::Creating,
-        _ if tool.is_finding() => Purpose::Finding,
-        _ if tool.is_read_only() => Purpose::Reading,
-        _ => Purpose::Editing,
-    };
-    let mut out = Vec::with_capacity(found.len());
-    let mut deferred = deferred.into_iter().peekable();
-    for (index, problem) in found.into_iter().enumerate() {
-        while let Some(check) = deferred.next_if(|check| check.after <= index) {
-            out.extend(check.problems(workspace, tool, purpose));
-        }
-        out.push(problem);
-    }
-    out.extend(deferred.flat_map(|check| check.problems(workspace, tool, purpose)));
-    out
-}
-
-impl Deferred {
-    fn problems(&self, workspace: &Workspace, tool: ToolId, purpose: Purpose) -> Vec<Problem> {
-        match &self.named {
-            DeferredName::Path(path) | DeferredName::NewPath(path) => {
-                let is_new = matches!(self.named, DeferredName::NewPath(_));
-                let purpose = if is_new { Purpose::Creating } else { purpose };
+impl DeferredName {
+    fn problems(&self, file: Option<&str>, workspace: &Workspace, tool: ToolId) -> Vec<Problem> {
+        let purpose = match (self, tool) {
+            (Self::NewPath(_), _) | (_, ToolId::Create) => Purpose::Creating,
+            _ if tool.is_finding() => Purpose::Finding,
+            _ if tool.is_read_only() => Purpose::Reading,
+            _ => Purpose::Editing,
+        };
+        match self {
+            Self::Path(path) | Self::NewPath(path) => {
                 let problems = workspace.check_spelling(path, purpose);
                 problems.iter().map(|problem| explain::misspelled(tool, workspace, path, problem)).collect()
             }
-            DeferredName::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
-            DeferredName::Encoding(label) => {
-                let file_path = self.file.as_deref().unwrap_or_default();
-                let mut problem =
-                    explain::unknown_encoding(File { encoding: Some(label), ..File::by_path(file_path) });
-                problem.file_path = self.file.as_deref().map(str::to_owned);
-                vec![problem]
+            Self::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
+            Self::Encoding(label) => {
+                let named = File { encoding: Some(label), ..File::by_path(file.unwrap_or_default()) };
+                let problem = explain::unknown_encoding(named);
+                vec![Problem { file_path: file.map(str::to_owned), ..problem }]
             }
         }
     }

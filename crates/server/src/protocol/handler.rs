@@ -5,9 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-    CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, JsonObject,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
+    ErrorCode, ErrorData, Implementation, JsonObject, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability,
     ServerCapabilities, ServerConfig,
 };
@@ -147,33 +146,12 @@ impl ServerHandler for Handler {
         Ok(result(tool, outcome, &calls).into())
     }
 
-    // By default the SDK answers these requests with an empty success. This server does not have them.
-
-    async fn complete(
-        &self,
-        _: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(not_offered("completion/complete"))
-    }
-
-    async fn list_prompts(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(not_offered("prompts/list"))
-    }
-
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let (views, skills) = (shows_views(&context), knows_skills(&context));
-        if !views && !skills {
-            return Err(not_offered("resources/list"));
-        }
+        let (views, skills) = resources_of(&context, "resources/list")?;
         let listed =
             views.then(resources::view_resource).into_iter().chain(skills.then(resources::skill_resource));
         Ok(ListResourcesResult::with_all_items(listed.collect())
@@ -186,24 +164,13 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let (views, skills) = (shows_views(&context), knows_skills(&context));
-        if !views && !skills {
-            return Err(not_offered("resources/read"));
-        }
+        let (views, skills) = resources_of(&context, "resources/read")?;
         let found = resources::read(&request.uri, views, skills);
         let found = found.map(|found| found.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private));
         found.map(ReadResourceResponse::from).ok_or_else(|| {
             let listed = "resources/list has the resources that there are";
             ErrorData::resource_not_found(listed, None)
         })
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(not_offered("resources/templates/list"))
     }
 
     async fn on_custom_request(
@@ -234,6 +201,15 @@ fn shows_views(request: &RequestContext<RoleServer>) -> bool {
 /// Whether the client that has sent a request has said that it knows skills.
 pub(super) fn knows_skills(request: &RequestContext<RoleServer>) -> bool {
     resources::are_skills_known(request.client_capabilities().as_ref())
+}
+
+/// Returns whether the client shows views, and whether it knows skills. For any other client there are no
+/// resources.
+fn resources_of(request: &RequestContext<RoleServer>, method: &str) -> Result<(bool, bool), ErrorData> {
+    match (shows_views(request), knows_skills(request)) {
+        (false, false) => Err(not_offered(method)),
+        known => Ok(known),
+    }
 }
 
 /// Declares the extension, and the resources that are its views.

@@ -18,48 +18,34 @@ const MAX: usize = 2_048;
 /// The mark in place of names that do not fit.
 const CUT: &str = " …";
 
-/// The tools that change files.
-const EDITING: &[ToolId] = &[
-    ToolId::Patch,
-    ToolId::Replace,
-    ToolId::Append,
-    ToolId::Insert,
-    ToolId::Delete,
-    ToolId::CopyLines,
-    ToolId::Create,
-    ToolId::Move,
-    ToolId::Remove,
-];
-
-/// Sentences about the use of the tools. Each is included if one of its tools is offered, or always if it
-/// names none. The first one is so long that all paths after it begin after [`HEAD`], and are not cut there.
-const USE: &[(&[ToolId], &str)] = &[
+/// Sentences about the use of the tools. Each is included if its tool is offered, or always if it names none.
+/// The first one is so long that all paths after it begin after [`HEAD`], and are not cut there.
+const USE: &[(Option<ToolId>, &str)] = &[
     (
-        &[],
+        None,
         " Paths are absolute and lie in these directories; all others are refused. Errors say what was wrong, and what to call next.",
     ),
     (
-        &[ToolId::Get],
+        Some(ToolId::Get),
         " get_text_file_contents reads: each range comes with file_hash and range_hash; keep them.",
     ),
     (
-        &[ToolId::Patch],
+        Some(ToolId::Patch),
         " Change text with patch_text_file_contents, many places and files at once: name unique text by old_string, or lines by \
          ranges with range_hash.",
     ),
-    (&[ToolId::Append], " append_text_file_contents adds lines at the end (file_hash)."),
-    (&[ToolId::Insert], " insert_text_file_contents adds lines elsewhere (file_hash)."),
-    (&[ToolId::Delete], " delete_text_file_contents removes lines (hashes)."),
-    (&[ToolId::Search], " search_text_files finds text; a hit can be edited without a read."),
-    (&[ToolId::List], " list_text_files lists files."),
-    (&[ToolId::Undo], " undo_text_file_edits takes an edit back by its edit_id."),
-    (&[ToolId::Create], " create_text_file makes files; it never overwrites."),
-    (
-        EDITING,
-        " An edit returns new hashes and line numbers: go on without a read. A failed edit changes nothing; \
-         its error holds the actual text.",
-    ),
+    (Some(ToolId::Append), " append_text_file_contents adds lines at the end (file_hash)."),
+    (Some(ToolId::Insert), " insert_text_file_contents adds lines elsewhere (file_hash)."),
+    (Some(ToolId::Delete), " delete_text_file_contents removes lines (hashes)."),
+    (Some(ToolId::Search), " search_text_files finds text; a hit can be edited without a read."),
+    (Some(ToolId::List), " list_text_files lists files."),
+    (Some(ToolId::Undo), " undo_text_file_edits takes an edit back by its edit_id."),
+    (Some(ToolId::Create), " create_text_file makes files; it never overwrites."),
 ];
+
+/// The sentence about the tools that edit.
+const EDITS: &str = " An edit returns new hashes and line numbers: go on without a read. A failed edit changes nothing; \
+         its error holds the actual text.";
 
 /// A directory that is not served, and the reason.
 struct Missing {
@@ -77,7 +63,8 @@ pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, workspace: &Workspa
 }
 
 fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missing]) -> String {
-    let edits = EDITING.iter().any(|tool| offered(*tool));
+    let is_edit = |tool: &ToolId| !tool.is_read_only() && *tool != ToolId::Undo;
+    let edits = ToolId::ALL.iter().any(|tool| is_edit(tool) && offered(*tool));
     if served.is_empty() && !missing.is_empty() {
         return nothing_served(edits, missing);
     }
@@ -89,10 +76,13 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     });
     let (shown, directories) = head(HEAD - out.length, served, missing);
     out.push(&directories);
-    for (named, sentence) in USE {
-        if named.is_empty() || named.iter().any(|tool| offered(*tool)) {
+    for (tool, sentence) in USE {
+        if tool.is_none_or(&offered) {
             out.push(sentence);
         }
+    }
+    if edits {
+        out.push(EDITS);
     }
     let all = " All directories: ";
     explain(&mut out, missing, MAX - length(all) - length(CUT));

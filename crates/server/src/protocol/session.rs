@@ -11,8 +11,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorData, Implementation, InitializeRequestParams, ProtocolVersion,
-    ServerConfig, ServerResult,
+    ClientNotification, ClientRequest, CustomRequest, ErrorData, Implementation, InitializeRequestParams,
+    ProtocolVersion, ServerConfig, ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext, RunningService, Service, serve_directly};
 use rmcp::transport::Transport;
@@ -81,6 +81,15 @@ impl Service<RoleServer> for Session {
         if let Some(answer) = skill {
             answer
         } else if needs_none || context.peer.peer_info().is_some() || stands_alone() {
+            // The SDK would answer these with an empty success. This server does not know their methods.
+            let request = match request {
+                ClientRequest::CompleteRequest(_)
+                | ClientRequest::ListPromptsRequest(_)
+                | ClientRequest::ListResourceTemplatesRequest(_) => {
+                    ClientRequest::CustomRequest(CustomRequest::new(request.method(), None))
+                }
+                request => request,
+            };
             // The future has room for the state of every kind of request. Boxed, it does not enlarge the task
             // of this one.
             Box::pin(self.0.handle_request(request, context)).await

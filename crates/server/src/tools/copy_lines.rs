@@ -7,6 +7,7 @@ use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{EditedLines, GuardedRange, LineEdit, Position, text_of};
 use mcp_text_editor_store::{Change, Control, EditProblem, FileEdit, ReadFile, Reason};
+use serde_json::{Map, Value};
 
 use super::edit::edit_files;
 use super::reply::{call, cancelled, failure};
@@ -51,9 +52,7 @@ pub const TOOL: Tool = Tool {
         FILE_HASH.hidden(),
         MOVE.hidden(),
     ]),
-    run: |context, values, cancel| {
-        copy_lines(context, &TOOL.parse(request, values, Notes::of(context))?, cancel)
-    },
+    run: copy_lines,
 };
 
 /// Lines, and their new place.
@@ -160,8 +159,9 @@ struct CallFile<'a> {
 }
 
 /// Copies or moves lines.
-fn copy_lines(context: &Context, request: &CopyRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let (mut files, of_copies) = files(context, request);
+fn copy_lines(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let request = TOOL.parse(request, values, Notes::of(context))?;
+    let (mut files, of_copies) = files(context, &request);
     let mut problems = Vec::new();
     let mut texts = Vec::new();
     let mut left = context.config.limits.get(Limit::Text);
@@ -196,7 +196,7 @@ fn copy_lines(context: &Context, request: &CopyRequest, cancel: &Cancel) -> Resu
             refuse("`after` or `before` is missing", "give exactly one of `after` and `before`");
         }
         let text =
-            if from == to { Ok(None) } else { text(context, request, number, &mut left, cancel).map(Some) };
+            if from == to { Ok(None) } else { text(context, &request, number, &mut left, cancel).map(Some) };
         texts.push(text.unwrap_or_else(|found| {
             problems.extend(found);
             None

@@ -6,6 +6,7 @@ use std::path::Path;
 use mcp_text_editor_store::{
     Control, EditProblem, Edited, FileMatches, List, ListEntry, ReplaceError, Search,
 };
+use serde_json::{Map, Value};
 
 use super::reply::{call, failure, hashes, json_reply, story_of};
 use super::tool::Tool;
@@ -56,9 +57,7 @@ pub const SEARCH: Tool = Tool {
         OFFSET.says("Hits to pass over: to go on."),
         ENCODING.says("Of files without BOM. Default: utf-8."),
     ]),
-    run: |context, values, cancel| {
-        search(context, &SEARCH.parse(search_request, values, Notes::of(context))?, cancel)
-    },
+    run: search,
 };
 
 /// The approximate number of bytes of a line that a hit shows. A longer line is cut around the match.
@@ -90,9 +89,7 @@ pub const REPLACE: Tool = Tool {
         EXPECTED_REPLACEMENTS,
         ENCODING,
     ]),
-    run: |context, values, cancel| {
-        replace(context, &REPLACE.parse(replace_request, values, Notes::of(context))?, cancel)
-    },
+    run: replace,
 };
 
 /// `list_text_files`: lists files and directories.
@@ -117,9 +114,7 @@ pub const LIST: Tool = Tool {
         MAX_RESULTS.says("The most entries. Default: 1000."),
         OFFSET.says("Entries to pass over: to go on."),
     ]),
-    run: |context, values, cancel| {
-        list(context, &LIST.parse(list_request, values, Notes::of(context))?, cancel)
-    },
+    run: list,
 };
 
 /// The number of entries that are listed by default.
@@ -209,7 +204,8 @@ pub fn search_request(fields: &mut Fields<'_>) -> Option<SearchRequest> {
 }
 
 /// Searches until the reply is full, enough was found, or the time is over.
-fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+fn search(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let request = SEARCH.parse(search_request, values, Notes::of(context))?;
     let tool = ToolId::Search;
     let (paths, glob) = (borrowed(&request.search.paths), borrowed(&request.search.glob));
     let search = Search {
@@ -264,7 +260,8 @@ pub fn replace_request(fields: &mut Fields<'_>) -> Option<ReplaceRequest> {
 }
 
 /// Counts the matches, or replaces as many as the call expects.
-fn replace(context: &Context, request: &ReplaceRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+fn replace(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let request = REPLACE.parse(replace_request, values, Notes::of(context))?;
     let tool = ToolId::Replace;
     let (paths, glob) = (borrowed(&request.search.paths), borrowed(&request.search.glob));
     let search = request.search.of_store(&paths, &glob, cancel);
@@ -342,7 +339,8 @@ pub fn list_request(fields: &mut Fields<'_>) -> Option<ListRequest> {
 }
 
 /// Lists until the reply is full, or holds as many entries as were asked for, or the time is over.
-fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let request = LIST.parse(list_request, values, Notes::of(context))?;
     let tool = ToolId::List;
     let glob = borrowed(&request.glob);
     let list = List {

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Edited, UndoError};
+use serde_json::{Map, Value, json};
 
 use super::reply::{call, cancelled, edit_reply, failure, json_reply};
 use super::tool::Tool;
@@ -33,9 +34,7 @@ pub const EDITS: Tool = Tool {
         FILE_PATH.says("Absolute path of a file or directory. Default: all that may be edited."),
         LIMIT,
     ]),
-    run: |context, values, cancel| {
-        list(context, &EDITS.parse(edits_request, values, Notes::of(context))?, cancel)
-    },
+    run: list,
 };
 
 /// The number of edits that are listed by default.
@@ -94,7 +93,8 @@ pub fn undo_request(fields: &mut Fields<'_>) -> Option<UndoRequest> {
 }
 
 /// Lists the past edits whose files all lie in the roots.
-fn list(context: &Context, request: &EditsRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let request = EDITS.parse(edits_request, values, Notes::of(context))?;
     let tool = ToolId::Edits;
     let fail = |problem| failure(context, tool, vec![problem]);
     let path = request.file_path.as_deref().map(|path| listed_path(context, path)).transpose();
@@ -123,7 +123,7 @@ fn list(context: &Context, request: &EditsRequest, cancel: &Cancel) -> Result<Re
         Output::Json => {
             let edits = words::json(&entries, &context.capacity);
             truncated |= edits.len() < entries.len();
-            json_reply(context, serde_json::json!({"edits": edits, "truncated": truncated}))
+            json_reply(context, json!({"edits": edits, "truncated": truncated}))
         }
     })
 }

@@ -43,7 +43,7 @@ pub const TOOL: Tool = Tool {
         TEXT,
         RANGES.of(RANGE).hidden(),
     ]),
-    run: |context, values, cancel| read(context, &TOOL.parse(request, values, Notes::of(context))?, cancel),
+    run: read,
 };
 
 /// A file to be read.
@@ -208,7 +208,8 @@ fn read_range(fields: &mut Fields<'_>) -> Option<ReadRange> {
 }
 
 /// Reads ranges of files. A file that cannot be read does not keep the others from being read.
-fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let request = TOOL.parse(request, values, Notes::of(context))?;
     let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
     let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
     let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
