@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::values::{MAX_SHOWN, is_absent, shown};
-use super::vocabulary::{ALL, Argument, ValueKind};
+use super::vocabulary::{ALL, Argument, MAX_SHOWN, ValueKind, is_absent, shown};
 use crate::problem::{Code, Problem};
 
 /// The maximum number of names in the sentence.

@@ -1,5 +1,6 @@
 //! An object among the arguments, whose keys are read one after the other.
 
+use std::fmt::Display;
 use std::rc::Rc;
 
 use mcp_text_editor_core::digest::DigestPrefix;
@@ -8,8 +9,9 @@ use serde_json::{Map, Value};
 
 use super::aliases::suggested;
 use super::notes::{DeferredName, Notes};
-use super::values::{beginning, is_absent, is_empty_list, kind, line_of, shown, whole};
-use super::vocabulary::{Argument, Ends, Object, ValueKind};
+use super::vocabulary::{
+    Argument, Ends, Object, ValueKind, beginning, is_absent, is_empty_list, kind, line_of, shown, whole,
+};
 use crate::clients::is_added;
 use crate::json::weigh;
 use crate::limits::Limit;
@@ -111,6 +113,11 @@ impl<'n> Fields<'n> {
         self.note(Code::InvalidArguments, reason, hint);
     }
 
+    /// Notes what is wrong with an argument.
+    fn wrong(&self, name: &str, what: impl Display, hint: impl Into<String>) {
+        self.note_invalid(format!("`{}` {what}", self.place_of(name)), hint);
+    }
+
     /// Notes a problem of this object.
     pub fn note(&self, code: Code, reason: impl Into<String>, hint: impl Into<String>) {
         let mut problem = Problem::new(code, reason, hint);
@@ -140,8 +147,7 @@ impl<'n> Fields<'n> {
             ValueKind::Text(ends) => return self.content(argument.name, text, ends),
             ValueKind::Tag => return Some(text),
             _ if text.contains('\0') => {
-                let place = self.place_of(argument.name);
-                self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
+                self.wrong(argument.name, "holds U+0000", "leave that character out");
                 return None;
             }
             ValueKind::Path | ValueKind::NewPath if text.is_empty() && !argument.is_needed => return None,
@@ -158,11 +164,11 @@ impl<'n> Fields<'n> {
         if !self.notes.admit(Limit::Text, text.len()) {
             return None;
         }
-        let place = self.place_of(name);
         if let Some(at) = text.find('\0') {
             let line = line_of(&text, at);
-            self.note_invalid(
-                format!("`{place}` holds U+0000 on its line {line}, and a text file holds none"),
+            self.wrong(
+                name,
+                format_args!("holds U+0000 on its line {line}, and a text file holds none"),
                 "leave that character out; binary files cannot be written",
             );
             return None;
@@ -173,8 +179,9 @@ impl<'n> Fields<'n> {
         let folded = text.replace("\r\n", "\n");
         if let Some(at) = folded.find('\r') {
             let line = line_of(&folded, at);
-            self.note_invalid(
-                format!("`{place}` holds a carriage return without a line feed on its line {line}"),
+            self.wrong(
+                name,
+                format_args!("holds a carriage return without a line feed on its line {line}"),
                 "write line ends as \\n; lines of a file that hold a lone carriage return are named by `range_hash`",
             );
             return None;
@@ -205,11 +212,8 @@ impl<'n> Fields<'n> {
             (0, "cannot be negative")
         };
         if number < least {
-            let place = self.place_of(argument.name);
-            self.note_invalid(
-                format!("`{place}` is {number}, and {why}"),
-                format!("give a `{}` of {least} or more", argument.name),
-            );
+            let hint = format!("give a `{}` of {least} or more", argument.name);
+            self.wrong(argument.name, format_args!("is {number}, and {why}"), hint);
             return None;
         }
         u64::try_from(number).ok()
@@ -232,21 +236,16 @@ impl<'n> Fields<'n> {
         let text = self.text(argument)?;
         let tag = labeled(&text, argument.name).and_then(DigestPrefix::parse);
         if tag.is_none() {
-            let place = self.place_of(argument.name);
-            self.note_invalid(
-                format!("`{place}` must be 12 to 64 hexadecimal digits, not \"{}\"", shown(&text)),
-                format!("copy `{}` from the last reply, without anything added", argument.name),
-            );
+            let what = format!("must be 12 to 64 hexadecimal digits, not \"{}\"", shown(&text));
+            let hint = format!("copy `{}` from the last reply, without anything added", argument.name);
+            self.wrong(argument.name, what, hint);
         }
         tag
     }
 
     /// Reads a list of paths, which may be left out. Items that are no texts are noted and left out.
     pub fn paths(&mut self, argument: Argument) -> Option<Vec<String>> {
-        let items = self.items(argument)?;
-        if !self.notes.admit(Limit::Files, items.len()) {
-            return None;
-        }
+        let items = self.items(argument, Limit::Files)?;
         let mut paths = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             if let Some(path) =
@@ -293,18 +292,19 @@ impl<'n> Fields<'n> {
         None
     }
 
-    /// Reads a list, or a single item without one.
-    fn items(&mut self, argument: Argument) -> Option<Vec<Value>> {
+    /// Reads a list, or a single item without one; `None` also for more items than the limit.
+    fn items(&mut self, argument: Argument, limit: Limit) -> Option<Vec<Value>> {
         let value = self.take(argument)?;
-        match (self.unspelled(&value).ok()?.unwrap_or(value), argument.kind) {
-            (Value::Array(items), _) => Some(items),
+        let items = match (self.unspelled(&value).ok()?.unwrap_or(value), argument.kind) {
+            (Value::Array(items), _) => items,
             (item @ Value::Object(_), ValueKind::Objects(_))
-            | (item @ Value::String(_), ValueKind::Paths) => Some(vec![item]),
+            | (item @ Value::String(_), ValueKind::Paths) => vec![item],
             (other, _) => {
                 self.mistyped(argument.name, "an array", &other);
-                None
+                return None;
             }
-        }
+        };
+        self.notes.admit(limit, items.len()).then_some(items)
     }
 
     /// Reads a list of objects. Items that are no objects are noted and left out.
@@ -312,10 +312,7 @@ impl<'n> Fields<'n> {
         let Argument { kind: ValueKind::Objects(limit), items: object, .. } = self.declared(argument) else {
             return None;
         };
-        let items = self.items(argument)?;
-        if !self.notes.admit(limit, items.len()) {
-            return None;
-        }
+        let items = self.items(argument, limit)?;
         let list = self.place_of(argument.name);
         let mut objects = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
@@ -350,11 +347,8 @@ impl<'n> Fields<'n> {
         let before = self.notes.count();
         let objects = self.objects(argument)?;
         if objects.is_empty() && self.notes.count() == before {
-            let place = self.place_of(argument.name);
-            self.note_invalid(
-                format!("`{place}` is empty, so there is nothing to do"),
-                format!("give `{}`: {}", argument.name, argument.purpose),
-            );
+            let hint = format!("give `{}`: {}", argument.name, argument.purpose);
+            self.wrong(argument.name, "is empty, so there is nothing to do", hint);
         }
         each(objects, read)
     }
@@ -424,18 +418,15 @@ impl<'n> Fields<'n> {
         let Argument { name, purpose, is_needed, is_hidden, with, .. } = self.declared(argument);
         if with.is_some_and(|tool| !self.notes.offers(tool)) {
             if self.says(argument) {
-                let place = self.place_of(name);
-                self.note_invalid(
-                    format!("`{place}` is switched off"),
-                    format!("leave `{name}` out; whoever configures the server can offer it with --tools"),
-                );
+                let hint =
+                    format!("leave `{name}` out; whoever configures the server can offer it with --tools");
+                self.wrong(name, "is switched off", hint);
             }
             self.values.shift_remove(name);
             return None;
         }
         if is_needed && !self.has(argument) {
-            let place = self.place_of(name);
-            self.note_invalid(format!("`{place}` is missing"), format!("give `{name}`: {purpose}"));
+            self.wrong(name, "is missing", format!("give `{name}`: {purpose}"));
         }
         // An error names a hidden argument only to callers who wrote it.
         if !is_hidden || self.values.contains_key(name) {
@@ -445,12 +436,8 @@ impl<'n> Fields<'n> {
     }
 
     fn mistyped(&self, name: &str, wanted: &str, value: &Value) {
-        let place = self.place_of(name);
-        let got = kind(value);
-        self.note_invalid(
-            format!("`{place}` must be {wanted}, not {got}"),
-            format!("give `{name}` as {wanted}"),
-        );
+        let what = format!("must be {wanted}, not {}", kind(value));
+        self.wrong(name, what, format!("give `{name}` as {wanted}"));
     }
 }
 

@@ -12,11 +12,10 @@
 mod aliases;
 mod fields;
 mod notes;
-mod values;
 pub(crate) mod vocabulary;
 
 pub(crate) use self::aliases::nearest;
 pub use self::fields::{Fields, each};
 pub use self::notes::Notes;
-pub(crate) use self::values::beginning;
+pub(crate) use self::vocabulary::beginning;
 pub use self::vocabulary::{Argument, Ends, Object, ValueKind};

@@ -1,7 +1,7 @@
 //! Every argument that a tool takes: its name, its kind, its description, its purpose, and the names that
 //! other tools have for it. The file of a tool lists those that it takes, and refines them. The declaration
 //! determines the schema of an argument, the way in which [`super::Fields`] reads the value, and which names
-//! are its aliases.
+//! are its aliases. Below the arguments are the forms of JSON in which clients send values.
 //!
 //! Every client accepts the schemas: one string `type` per property, no combinators, no references, no null
 //! types, no number formats, typed `items`. Defaults and bounds are in the descriptions. Each rule is there
@@ -99,12 +99,6 @@ impl Argument {
     #[must_use]
     pub const fn needed(self) -> Self {
         Self { is_needed: true, ..self }
-    }
-
-    /// Returns the same argument, needed for this purpose.
-    #[must_use]
-    pub const fn needed_for(self, purpose: &'static str) -> Self {
-        Self { purpose, is_needed: true, ..self }
     }
 
     /// Returns the same argument, as a list of these objects.
@@ -295,4 +289,66 @@ vocabulary! {
     EDIT_ID "edit_id" Label says "The `edit_id` from the reply to the edit, or from the list of past edits."
         for "the `edit_id` of the edit to take back";
     LIMIT "limit" Positive says "The most edits to list, up to 1000. Default: 20.";
+}
+
+/// The maximum number of characters of a key or value that an error repeats.
+pub(super) const MAX_SHOWN: usize = 60;
+
+/// Tells whether a value counts as absent: null, and `""` for an argument that is never empty. Clients send
+/// these for a key that they cannot leave out.
+pub(super) fn is_absent(name: &str, value: &Value) -> bool {
+    value.is_null()
+        || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
+}
+
+/// Tells whether a value is an empty list, or a string such as `"[]"`.
+pub(super) fn is_empty_list(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::String(text) => {
+            let inside = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+            inside.is_some_and(|inside| inside.trim().is_empty())
+        }
+        _ => false,
+    }
+}
+
+/// Returns a number as an integer: `5`, `5.0` and `5e0` alike.
+pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
+    if let Some(number) = number.as_i64() {
+        return Some(number);
+    }
+    if number.is_u64() {
+        return Some(i64::MAX);
+    }
+    let float = number.as_f64().filter(|float| float.is_finite() && float.fract() == 0.0)?;
+    #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is what is wanted")]
+    Some(float as i64)
+}
+
+pub(super) fn kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(flag) => format!("{flag}"),
+        Value::Number(number) => format!("the number {}", shown(&number.to_string())),
+        Value::String(text) => format!("the string \"{}\"", shown(text)),
+        Value::Array(_) => "an array".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+pub(super) fn shown(text: &str) -> String {
+    let shown = beginning(text, MAX_SHOWN);
+    if shown.len() < text.len() { format!("{shown}…") } else { text.to_owned() }
+}
+
+/// Returns the beginning of a text, at most so many characters.
+pub(crate) fn beginning(text: &str, characters: usize) -> &str {
+    let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or(text)
+}
+
+/// Returns the number of the line that has the byte at `at`.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

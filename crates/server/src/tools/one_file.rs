@@ -122,10 +122,7 @@ pub const DELETE: Tool = Tool {
     arguments: Object(&[
         FILE_PATH.needed(),
         FILE_HASH.needed(),
-        RANGES
-            .needed_for("the lines to delete, each with `start`, `end` and `range_hash`")
-            .says("The lines to delete.")
-            .of(RANGE),
+        DELETED.of(RANGE),
         ENCODING,
         DRY_RUN,
         START.hidden(),
@@ -133,6 +130,12 @@ pub const DELETE: Tool = Tool {
         RANGE_HASH.hidden(),
     ]),
     run: |context, values, cancel| run(&DELETE, delete, context, values, cancel),
+};
+
+/// The lines to delete.
+const DELETED: Argument = Argument {
+    purpose: "the lines to delete, each with `start`, `end` and `range_hash`",
+    ..RANGES.needed().says("The lines to delete.")
 };
 
 /// A range of lines to delete.

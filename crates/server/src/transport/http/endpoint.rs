@@ -16,17 +16,14 @@ use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::json;
 
-use super::arrival::{self, BodyError, kib};
-use super::batch::{self, NoBatch};
+use super::access::{HttpSettings, OriginError, check_origin, configured_origin, is_oauth, oauth_refusal};
+use super::arrival::{self, BodyError, NoBatch, kib};
 use super::body::{self, Body};
 use super::connection::Responder;
 use super::exchange::{self, Exchange, is_last};
 use super::headers::{self, Accepts};
 use super::intake::{Ended, Intake, Share};
-use super::oauth;
-use super::origin::{self, OriginError};
 use super::places::{ConnectionPlace, ConnectionWork};
-use super::settings::HttpSettings;
 use crate::limits::{Limit, Limits};
 use crate::protocol::at_hand::Begun;
 use crate::protocol::measure;
@@ -80,7 +77,7 @@ impl Endpoint {
         let (request, mut incoming) = request.into_parts();
         let (path, response) = match request.uri.path() {
             "/mcp" => {
-                let allowed = origin::configured(&request.headers, &self.settings).cloned();
+                let allowed = configured_origin(&request.headers, &self.settings).cloned();
                 let response = self.mcp(&request, &mut incoming, place).await;
                 let mut response = response.unwrap_or_else(|refusal| *refusal);
                 if let Some(origin) = allowed {
@@ -92,7 +89,7 @@ impl Endpoint {
             "/healthz" => ("/healthz", Self::healthz(&method)),
             "/readyz" => ("/readyz", self.readyz(&method)),
             "/metrics" => ("/metrics", self.metrics(&request, place).unwrap_or_else(|refusal| *refusal)),
-            path if oauth::is_at(path) => ("oauth", oauth::refusal(self.settings.token.is_some())),
+            path if is_oauth(path) => ("oauth", oauth_refusal(self.settings.token.is_some())),
             _ => (
                 "other",
                 body::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz, /readyz and /metrics\n"),
@@ -143,7 +140,7 @@ impl Endpoint {
 
     /// Checks the host to which a request is addressed, the page that it comes from, and its token.
     fn admit(&self, request: &Parts) -> Result<(), Refusal> {
-        origin::check(&request.uri, &request.headers, &self.settings)
+        check_origin(&request.uri, &request.headers, &self.settings)
             .map_err(|error| Box::new(forbidden(error)))?;
         // A browser first asks, without the token, what it may send.
         let is_preflight = request.method == Method::OPTIONS;
@@ -198,7 +195,7 @@ impl Endpoint {
         let read = arrival::read(incoming, limit, &self.intake, &mut share).await;
         let text = read.map_err(|unread| Box::new(self.unread(unread)))?;
         let is_of_batches = headers::revision(headers) == Ok(ProtocolVersion::V_2025_03_26);
-        let Some(items) = batch::items(&text).filter(|_| is_of_batches) else {
+        let Some(items) = arrival::batch(&text).filter(|_| is_of_batches) else {
             let weighed = WeighedText::of(&text, self.limits());
             make_room(&mut share, weighed.values()).await?;
             let begun = self.begin(headers, accepts, weighed, MessageUnit::Body, &Arc::new(share));
@@ -219,7 +216,7 @@ impl Endpoint {
                 NoBatch::TooMany => {
                     format!(
                         "a batch has at most {} messages, and this one has more; none was carried out",
-                        batch::MAX
+                        arrival::MAX_BATCH
                     )
                 }
             })

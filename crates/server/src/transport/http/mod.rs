@@ -4,26 +4,20 @@
 //! No request depends on an earlier one. A client withdraws a call by closing its response. The listener is
 //! bound before the process is confined; after SIGTERM every call in work is finished. The resources that a
 //! client can take, with or without the token, are bounded: memory by `intake`, connections by `places`, time
-//! by `arrival`, `stream` and `connection`. `oauth` answers clients that look for OAuth that there is none.
+//! by `arrival` and `connection`. `access` answers clients that look for OAuth that there is none.
 //! `web` serves a page to a person's browser by the same means; it does not serve MCP.
 
+mod access;
 mod arrival;
-mod batch;
 mod body;
 mod connection;
 mod endpoint;
 mod exchange;
 mod headers;
 mod intake;
-mod oauth;
-mod origin;
 mod places;
 mod serve;
-mod settings;
-mod stream;
-mod token;
 pub mod web;
 
+pub use self::access::{HttpSettings, Token, TokenError};
 pub use self::serve::{Listener, bind, serve, serve_until};
-pub use self::settings::HttpSettings;
-pub use self::token::{Token, TokenError};

@@ -10,11 +10,11 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
+use super::access::HttpSettings;
 use super::connection;
 use super::endpoint::Endpoint;
 use super::intake::Intake;
 use super::places::Places;
-use super::settings::HttpSettings;
 use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;

@@ -4,7 +4,6 @@
 //! take. Answers that nobody reads are given up after some time. A line that cannot be read is answered if it
 //! is a request, and the session goes on.
 
-mod frame;
 mod line;
 mod second;
 mod serve;

@@ -19,8 +19,7 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, BufReader};
 
-use super::frame::Framer;
-use super::line::{self, ReadLine};
+use super::line::{self, Framer, ReadLine};
 use super::second::SecondThread;
 use super::shared::Shared;
 use crate::context::Withdrawal;

@@ -21,14 +21,13 @@ use crate::history::{self, BoxedProblem, Past};
 use crate::page;
 use crate::problem::{Code, Problem};
 use crate::render::past as words;
+use crate::transport::http::access::{HttpSettings, check_origin};
 use crate::transport::http::arrival::{self, BodyError};
 use crate::transport::http::body::{self, Body};
 use crate::transport::http::connection::{ConnectionEnds, Responder};
 use crate::transport::http::headers;
 use crate::transport::http::intake::Intake;
-use crate::transport::http::origin;
 use crate::transport::http::places::ConnectionPlace;
-use crate::transport::http::settings::HttpSettings;
 
 /// The most bytes of a body. They are enough for more ids than are taken back at once.
 const BODY: usize = 256 << 10;
@@ -87,7 +86,7 @@ pub(super) fn page() -> (Bytes, HeaderValue) {
 impl Responder for WebEndpoint {
     async fn answer(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
         let (request, mut incoming) = request.into_parts();
-        let mut response = match origin::check(&request.uri, &request.headers, &self.settings) {
+        let mut response = match check_origin(&request.uri, &request.headers, &self.settings) {
             Ok(()) => self.at(&request, &mut incoming, place).await,
             Err(_) => body::text(StatusCode::FORBIDDEN, "Host or Origin is not this page's\n"),
         };

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hyper::header::HeaderMap;
 
-use crate::transport::http::token::Token;
+use crate::transport::http::access::Token;
 
 /// The code of the link, and the secret for which it is redeemed. Both come in the header `Authorization`.
 #[derive(Debug)]

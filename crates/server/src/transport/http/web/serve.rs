@@ -15,10 +15,10 @@ use tokio::time::timeout;
 use super::endpoint::{Pulse, WebEndpoint, page};
 use super::keys::Keys;
 use crate::history::Past;
+use crate::transport::http::access::HttpSettings;
 use crate::transport::http::connection;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::Places;
-use crate::transport::http::settings::HttpSettings;
 use crate::transport::signals;
 
 /// The most connections that are open at a time. A browser takes six.
