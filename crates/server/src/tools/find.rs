@@ -67,108 +67,6 @@ const DEFAULT_HITS: u64 = 100;
 /// The most lines that are shown on either side of a hit.
 pub const MAX_CONTEXT: u64 = 100;
 
-/// `replace_in_text_files`: replaces all matches of a pattern, in many files.
-pub const REPLACE: Tool = Tool {
-    id: ToolId::Replace,
-    title: "Replace in text files",
-    description: "Replace a pattern in many text files, all or nothing: rename across files. Call it first without \
-        `expected_replacements`: it writes nothing, and shows counts, diffs and, as its last line, the number to send \
-        with the same call. Undone as one.",
-    search_hint: Some("rename sed"),
-    if_offered: &[],
-    destructive: true,
-    idempotent: false,
-    arguments: Object(&[
-        PATTERN.needed().says("Regular expression (Rust)."),
-        REPLACEMENT.needed(),
-        LITERAL.says("Both are plain text."),
-        PATHS.says("Absolute. Default: all directories."),
-        GLOB.says("Such as *.{ts,tsx} or !*.md."),
-        IGNORE_CASE,
-        MULTILINE,
-        EXPECTED_REPLACEMENTS,
-        ENCODING,
-    ]),
-    run: replace,
-};
-
-/// `list_text_files`: lists files and directories.
-pub const LIST: Tool = Tool {
-    id: ToolId::List,
-    title: "List files",
-    description: "List or find files by name, and directories, below a directory, sorted: `path`, tab, bytes; directories end in a slash. \
-        Without `path`, `glob` and `depth`: the allowed directories. Files that ignore files name and .git are left out, hidden \
-        files are not. A long reply is cut and says where to go on.",
-    search_hint: Some("find directory name"),
-    if_offered: &[],
-    destructive: false,
-    idempotent: true,
-    arguments: Object(&[
-        PATH,
-        GLOB.says(
-            "Only files like these, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
-        ),
-        DEPTH,
-        INCLUDE_IGNORED,
-        LINE_COUNTS,
-        MAX_RESULTS.says("The most entries. Default: 1000."),
-        OFFSET.says("Entries to pass over: to go on."),
-    ]),
-    run: list,
-};
-
-/// The number of entries that are listed by default.
-const DEFAULT_ENTRIES: u64 = 1_000;
-
-/// A pattern, and the files in which it is searched.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PatternSearch {
-    /// A regular expression, or plain text.
-    pub pattern: String,
-    /// Whether the pattern, and what replaces it, are plain text.
-    pub literal: bool,
-    /// The files and directories, as the client wrote them; none for all roots.
-    pub paths: Vec<String>,
-    /// The globs that choose files, each in the notation of ignore files; none for all.
-    pub glob: Vec<String>,
-    /// Whether to ignore letter case.
-    pub ignore_case: bool,
-    /// Whether a match may go over several lines.
-    pub multiline: bool,
-    /// The label of the files' encoding.
-    pub encoding: Option<String>,
-}
-
-impl PatternSearch {
-    /// Reads what search and replace have in common, except the encoding, which is their last argument.
-    fn read(fields: &mut Fields<'_>, pattern: Option<String>) -> Option<Self> {
-        let literal = fields.flag(LITERAL);
-        let paths = fields.paths(PATHS).unwrap_or_default();
-        let glob = fields.globs(GLOB);
-        let (ignore_case, multiline) = (fields.flag(IGNORE_CASE), fields.flag(MULTILINE));
-        Some(Self { pattern: pattern?, literal, paths, glob, ignore_case, multiline, encoding: None })
-    }
-
-    /// Returns the search for the store.
-    fn of_store<'a>(&'a self, paths: &'a [&str], glob: &'a [&str], cancel: &'a Cancel) -> Search<'a> {
-        Search {
-            literal: self.literal,
-            multiline: self.multiline,
-            ignore_case: self.ignore_case,
-            paths,
-            glob,
-            encoding: self.encoding.as_deref(),
-            progress: Some(cancel.files_done()),
-            ..Search::new(&self.pattern)
-        }
-    }
-}
-
-/// Borrows each of the texts.
-fn borrowed(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
-}
-
 /// The request of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchRequest {
@@ -239,6 +137,31 @@ fn search(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Res
     Ok(hits.page.finish(&done, &config.limits))
 }
 
+/// `replace_in_text_files`: replaces all matches of a pattern, in many files.
+pub const REPLACE: Tool = Tool {
+    id: ToolId::Replace,
+    title: "Replace in text files",
+    description: "Replace a pattern in many text files, all or nothing: rename across files. Call it first without \
+        `expected_replacements`: it writes nothing, and shows counts, diffs and, as its last line, the number to send \
+        with the same call. Undone as one.",
+    search_hint: Some("rename sed"),
+    if_offered: &[],
+    destructive: true,
+    idempotent: false,
+    arguments: Object(&[
+        PATTERN.needed().says("Regular expression (Rust)."),
+        REPLACEMENT.needed(),
+        LITERAL.says("Both are plain text."),
+        PATHS.says("Absolute. Default: all directories."),
+        GLOB.says("Such as *.{ts,tsx} or !*.md."),
+        IGNORE_CASE,
+        MULTILINE,
+        EXPECTED_REPLACEMENTS,
+        ENCODING,
+    ]),
+    run: replace,
+};
+
 /// The request of a replacement in many files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplaceRequest {
@@ -306,6 +229,83 @@ fn replace(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Re
     let reply = json_reply(context, words::json(&done, is_count, hashes(context), most, capacity));
     Ok(Reply { story, ..reply })
 }
+
+/// A pattern, and the files in which it is searched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PatternSearch {
+    /// A regular expression, or plain text.
+    pub pattern: String,
+    /// Whether the pattern, and what replaces it, are plain text.
+    pub literal: bool,
+    /// The files and directories, as the client wrote them; none for all roots.
+    pub paths: Vec<String>,
+    /// The globs that choose files, each in the notation of ignore files; none for all.
+    pub glob: Vec<String>,
+    /// Whether to ignore letter case.
+    pub ignore_case: bool,
+    /// Whether a match may go over several lines.
+    pub multiline: bool,
+    /// The label of the files' encoding.
+    pub encoding: Option<String>,
+}
+
+impl PatternSearch {
+    /// Reads what search and replace have in common, except the encoding, which is their last argument.
+    fn read(fields: &mut Fields<'_>, pattern: Option<String>) -> Option<Self> {
+        let literal = fields.flag(LITERAL);
+        let paths = fields.paths(PATHS).unwrap_or_default();
+        let glob = fields.globs(GLOB);
+        let (ignore_case, multiline) = (fields.flag(IGNORE_CASE), fields.flag(MULTILINE));
+        Some(Self { pattern: pattern?, literal, paths, glob, ignore_case, multiline, encoding: None })
+    }
+
+    /// Returns the search for the store.
+    fn of_store<'a>(&'a self, paths: &'a [&str], glob: &'a [&str], cancel: &'a Cancel) -> Search<'a> {
+        Search {
+            literal: self.literal,
+            multiline: self.multiline,
+            ignore_case: self.ignore_case,
+            paths,
+            glob,
+            encoding: self.encoding.as_deref(),
+            progress: Some(cancel.files_done()),
+            ..Search::new(&self.pattern)
+        }
+    }
+}
+
+/// Borrows each of the texts.
+fn borrowed(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
+}
+
+/// `list_text_files`: lists files and directories.
+pub const LIST: Tool = Tool {
+    id: ToolId::List,
+    title: "List files",
+    description: "List or find files by name, and directories, below a directory, sorted: `path`, tab, bytes; directories end in a slash. \
+        Without `path`, `glob` and `depth`: the allowed directories. Files that ignore files name and .git are left out, hidden \
+        files are not. A long reply is cut and says where to go on.",
+    search_hint: Some("find directory name"),
+    if_offered: &[],
+    destructive: false,
+    idempotent: true,
+    arguments: Object(&[
+        PATH,
+        GLOB.says(
+            "Only files like these, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
+        ),
+        DEPTH,
+        INCLUDE_IGNORED,
+        LINE_COUNTS,
+        MAX_RESULTS.says("The most entries. Default: 1000."),
+        OFFSET.says("Entries to pass over: to go on."),
+    ]),
+    run: list,
+};
+
+/// The number of entries that are listed by default.
+const DEFAULT_ENTRIES: u64 = 1_000;
 
 /// The request for a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -42,24 +42,6 @@ const DEFAULT_EDITS: u64 = 20;
 /// The most edits that are listed at once.
 const MAX: u64 = 1_000;
 
-/// `undo_text_file_edits`: undoes a past edit.
-pub const UNDO: Tool = Tool {
-    id: ToolId::Undo,
-    title: "Undo an edit",
-    description: "Undo an edit, the last change or another, that was made through this server: all of its files get the bytes that they had before, \
-        or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
-        which can be undone first. Undoing a create removes the file, undoing a move moves it back. The undo is an edit itself: to redo, undo the \
-        edit_id that it returns.",
-    search_hint: Some("revert change back"),
-    if_offered: &[],
-    destructive: true,
-    idempotent: false,
-    arguments: Object(&[EDIT_ID.needed(), DRY_RUN]),
-    run: |context, values, cancel| {
-        undo(context, &UNDO.parse(undo_request, values, Notes::of(context))?, cancel)
-    },
-};
-
 /// The request for a list of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditsRequest {
@@ -74,22 +56,6 @@ pub fn edits_request(fields: &mut Fields<'_>) -> Option<EditsRequest> {
     let file_path = fields.text(FILE_PATH);
     let limit = fields.number(LIMIT).unwrap_or(DEFAULT_EDITS).min(MAX);
     Some(EditsRequest { file_path, limit })
-}
-
-/// The edit to take back.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UndoRequest {
-    /// Its id, as the client wrote it.
-    pub edit_id: String,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
-
-/// Reads the edit to take back.
-pub fn undo_request(fields: &mut Fields<'_>) -> Option<UndoRequest> {
-    let edit_id = fields.text(EDIT_ID);
-    let dry_run = fields.flag(DRY_RUN);
-    Some(UndoRequest { edit_id: edit_id?, dry_run })
 }
 
 /// Lists the past edits whose files all lie in the roots.
@@ -139,6 +105,40 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
             .map(|problem| explain::path(call, explain::CalledFile::by_path(file_path), problem))
             .collect()
     })
+}
+
+/// `undo_text_file_edits`: undoes a past edit.
+pub const UNDO: Tool = Tool {
+    id: ToolId::Undo,
+    title: "Undo an edit",
+    description: "Undo an edit, the last change or another, that was made through this server: all of its files get the bytes that they had before, \
+        or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
+        which can be undone first. Undoing a create removes the file, undoing a move moves it back. The undo is an edit itself: to redo, undo the \
+        edit_id that it returns.",
+    search_hint: Some("revert change back"),
+    if_offered: &[],
+    destructive: true,
+    idempotent: false,
+    arguments: Object(&[EDIT_ID.needed(), DRY_RUN]),
+    run: |context, values, cancel| {
+        undo(context, &UNDO.parse(undo_request, values, Notes::of(context))?, cancel)
+    },
+};
+
+/// The edit to take back.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UndoRequest {
+    /// Its id, as the client wrote it.
+    pub edit_id: String,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
+
+/// Reads the edit to take back.
+pub fn undo_request(fields: &mut Fields<'_>) -> Option<UndoRequest> {
+    let edit_id = fields.text(EDIT_ID);
+    let dry_run = fields.flag(DRY_RUN);
+    Some(UndoRequest { edit_id: edit_id?, dry_run })
 }
 
 /// Takes an edit back.

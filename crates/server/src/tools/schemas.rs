@@ -6,13 +6,17 @@
 //! reject combinators and references, so a schema has the properties of both, and requires only those that
 //! both have.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
+
+static SCHEMAS: LazyLock<Map<String, Value>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("schemas.json")).unwrap_or_default());
 
 /// Returns the schema of a tool's structured content; for a tool for views, that of its arguments.
 pub(super) fn of(tool: &str) -> Map<String, Value> {
-    let all: Map<String, Value> = serde_json::from_str(include_str!("schemas.json")).unwrap_or_default();
-    let parts = all.get("parts").and_then(Value::as_object).cloned().unwrap_or_default();
-    all.get(tool).and_then(Value::as_object).map(|schema| whole(schema, &parts)).unwrap_or_default()
+    let part = |name| SCHEMAS.get(name).and_then(Value::as_object);
+    part(tool).zip(part("parts")).map(|(schema, parts)| whole(schema, parts)).unwrap_or_default()
 }
 
 /// Puts parts where their names stand.

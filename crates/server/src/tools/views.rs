@@ -50,7 +50,7 @@ pub static APP_TOOLS: &[AppTool] = &[
         title: "Show an edit",
         description: "For the view of edits: what an edit changed.",
         is_read_only: true,
-        run: |context, values, _| show(context, edit_id(&values)?, capability(&values)),
+        run: |context, values, _| show(context, &values),
     },
     AppTool {
         name: "list_shown_text_file_edits",
@@ -66,15 +66,7 @@ pub static APP_TOOLS: &[AppTool] = &[
         title: "Take an edit back",
         description: "For the view of edits: takes an edit back, as a person asks there.",
         is_read_only: false,
-        run: |context, values, cancel| {
-            let dry_run = match values.get("dry_run") {
-                None => false,
-                Some(Value::Bool(dry_run)) => *dry_run,
-                Some(_) => return Err(invalid("`dry_run` must be true or false")),
-            };
-            let edit_id = edit_id(&values)?.to_owned();
-            take_back(context, &UndoRequest { edit_id, dry_run }, capability(&values), cancel)
-        },
+        run: |context, values, cancel| take_back(context, &values, cancel),
     },
 ];
 
@@ -89,25 +81,14 @@ pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
 }
 
-fn capability(values: &Map<String, Value>) -> &str {
-    values.get("capability").and_then(Value::as_str).unwrap_or_default()
-}
-
-fn edit_id(values: &Map<String, Value>) -> Result<&str, Failure> {
-    values
-        .get("edit_id")
-        .and_then(Value::as_str)
-        .ok_or_else(|| invalid("`edit_id` must be the id of an edit"))
-}
-
 fn invalid(reason: &str) -> Failure {
     let hint = "this tool is for the view of edits alone; it has the ids from the stories of edits";
     Failure::of(Problem::new(Code::InvalidArguments, reason, hint), "", true)
 }
 
 /// Returns the story of a past edit, as structured content.
-fn show(context: &Context, edit_id: &str, capability: &str) -> Result<Reply, Failure> {
-    let id = permitted(context, edit_id, capability)?;
+fn show(context: &Context, values: &Map<String, Value>) -> Result<Reply, Failure> {
+    let (id, edit_id) = permitted(context, values)?;
     let story = of_past_edit(context, &id).map_err(|reason| unreadable(context, &reason))?;
     story.map(structured).ok_or_else(|| unknown(context, edit_id))
 }
@@ -144,24 +125,26 @@ fn list(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Resu
 }
 
 /// Takes an edit back, or shows what that would change. The structured content is the story of the undo.
-fn take_back(
-    context: &Context,
-    request: &UndoRequest,
-    capability: &str,
-    cancel: &Cancel,
-) -> Result<Reply, Failure> {
-    permitted(context, &request.edit_id, capability)?;
-    let mut context = context.clone();
-    context.shows_views = true;
-    let done = undo(&context, request, cancel)?;
+fn take_back(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
+    let dry_run = match values.get("dry_run") {
+        None => false,
+        Some(Value::Bool(dry_run)) => *dry_run,
+        Some(_) => return Err(invalid("`dry_run` must be true or false")),
+    };
+    let (_, edit_id) = permitted(context, values)?;
+    let context = Context { shows_views: true, ..context.clone() };
+    let done = undo(&context, &UndoRequest { edit_id: edit_id.to_owned(), dry_run }, cancel)?;
     Ok(Reply { structured: done.story, story: None, ..done })
 }
 
-/// Returns the id of an edit, if this is its capability.
-fn permitted(context: &Context, edit_id: &str, capability: &str) -> Result<EditId, Failure> {
+/// Returns the id of the edit that a call names, and its text, if the call has the capability for it.
+fn permitted<'a>(context: &Context, values: &'a Map<String, Value>) -> Result<(EditId, &'a str), Failure> {
+    let text = |name| values.get(name).and_then(Value::as_str);
+    let edit_id = text("edit_id").ok_or_else(|| invalid("`edit_id` must be the id of an edit"))?;
+    let capability = text("capability").unwrap_or_default();
     let capabilities = Capabilities::new(context).map_err(|reason| unreadable(context, &reason))?;
     let id = EditId::parse(edit_id).filter(|id| capabilities.permit(&id.to_string(), capability));
-    id.ok_or_else(|| unknown(context, edit_id))
+    Ok((id.ok_or_else(|| unknown(context, edit_id))?, edit_id))
 }
 
 fn unknown(context: &Context, edit_id: &str) -> Failure {
