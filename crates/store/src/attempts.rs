@@ -4,7 +4,7 @@ use crate::cancellation::Cancellation;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::os::patience::Patience;
 
-/// The most times that a call works on a file that other programs change meanwhile.
+/// The maximum number of attempts of a call at a file that other programs change meanwhile.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// The attempts that a call has left.
@@ -16,17 +16,18 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// Returns all attempts. The first one is under way.
+    /// Returns the attempts of a call whose first attempt has begun.
     pub(crate) fn new(cancellation: Cancellation<'a>) -> Self {
         Self { left: MAX_ATTEMPTS - 1, patience: Patience::default(), cancellation }
     }
 
-    /// Tells whether to begin again after an error: the file has changed ([`StoreErrorKind::Changed`]), and
-    /// an attempt is left, or another program [has a lease on it](StoreError::is_leased).
+    /// Tells whether to begin again after an error. That is so if the file has changed
+    /// ([`StoreErrorKind::Changed`]) and an attempt is left, or if another program [has a lease on
+    /// it](StoreError::is_leased).
     ///
-    /// The error of a change has a source only where another machine replaced the file: what this machine
-    /// knows of the name is out of date for a moment. Such a change is waited for, and does not count; nor
-    /// does a lease.
+    /// An error of the kind `Changed` has a source only if another machine replaced the file: for a moment,
+    /// this machine resolves the name to the old file. Such a change is waited for, and does not count as an
+    /// attempt. The same holds for a lease.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
         if self.cancellation.is_cancelled() {
             return false;
@@ -37,7 +38,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Takes one more attempt, if one is left.
+    /// Takes one attempt. Tells whether one was left.
     pub(crate) fn count(&mut self) -> bool {
         let is_left = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -76,7 +77,7 @@ mod tests {
             assert!(attempts.again(&changed));
         }
         assert!(!attempts.again(&changed));
-        // It ends, whatever the other machine does.
+        // The retries end, whatever the other machine does.
         while attempts.again(&stale) {}
 
         let mut attempts = Attempts::new(Cancellation::when(&|| true));

@@ -31,13 +31,13 @@ pub fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     os::path_of(bytes)
 }
 
-/// Returns the time of the clock from which the times of files come.
+/// Returns the time by the clock from which files get their times.
 #[must_use]
 pub fn now() -> SystemTime {
     clock::now()
 }
 
-/// Returns the kind of the file system that a path is in, or would be, if that is one over a network.
+/// Returns the kind of the network file system that a path is in, or would be in; `None` for any other.
 pub fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
     let opened = path.ancestors().find_map(|above| Dir::open_ambient_dir(above, ambient_authority()).ok());
     os::network_file_system(&opened.ok_or(io::ErrorKind::NotFound)?)

@@ -1,22 +1,24 @@
-//! The withdrawal of a call: [`Cancellation`]. It is never reported as an error of the system.
+//! The cancellation of a call by its caller: [`Cancellation`]. It is never reported as an error of the
+//! system.
 
 use std::fmt;
 
 use crate::error::ReadFault;
 
-/// A way to ask whether the caller still wants the call. Long work asks between blocks, between files, and
-/// for the last time before the first file is exchanged.
+/// Knows whether the caller has cancelled the call. Long work asks between blocks and between files, and for
+/// the last time before it replaces the first file.
 #[derive(Clone, Copy)]
 pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
 
 impl<'a> Cancellation<'a> {
-    /// Returns a call that nobody cancels.
+    /// Returns the cancellation of a call that nobody cancels.
     #[must_use]
     pub const fn none() -> Self {
         Self(&|| false)
     }
 
-    /// Returns a call that is cancelled once `asked` answers `true`; it is called often, and must be cheap.
+    /// Returns the cancellation of a call that is cancelled once `asked` returns `true`. `asked` is called
+    /// often, and must be cheap.
     #[must_use]
     pub const fn when(asked: &'a dyn Fn() -> bool) -> Self {
         Self(asked)
@@ -41,7 +43,7 @@ impl Default for Cancellation<'_> {
 }
 
 impl fmt::Debug for Cancellation<'_> {
-    /// Does not ask.
+    /// Does not ask whether the call is cancelled.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Cancellation")
     }

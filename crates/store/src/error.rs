@@ -20,18 +20,18 @@ pub struct StoreError {
     pub path: PathBuf,
     /// The reason why it failed.
     pub kind: StoreErrorKind,
-    /// The part of the file's name that explains it, if any does.
+    /// The part of the file's name that explains the error, if there is one.
     pub name: Option<NameFault>,
     /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
     pub suggested: Option<Box<Suggestion>>,
-    /// The files on the disk that were not there before, or are not what they were. If it is empty, all is as
-    /// before the call.
+    /// The names on disk that differ from before the call: new, gone, or with other content. If it is empty,
+    /// all is as before the call.
     pub left: Vec<LeftBehind>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
 }
 
-/// A name whose content is not what it was before a call that failed.
+/// A file name whose content is not what it was before the failed call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftBehind {
     /// The absolute path.
@@ -45,13 +45,13 @@ pub struct LeftBehind {
 pub enum Remains {
     /// The file, which may hold its new content, or a part of it.
     Changed,
-    /// No file any more, or another program's.
+    /// No file any more, or a file of another program.
     Gone,
-    /// The old content of the file of this path.
+    /// The old content of another file, the one at this path.
     Old(PathBuf),
     /// Something that was not there before.
     Made,
-    /// Perhaps something that was not there before: the system does not let it be looked at.
+    /// Perhaps something that was not there before: the system refuses to tell.
     PerhapsMade,
 }
 
@@ -61,11 +61,11 @@ impl LeftBehind {
     }
 }
 
-/// The files that were perhaps meant by a path that leads to none; only those of the likeliest kind.
+/// The files that the caller perhaps meant by a path that leads to no file. Only the likeliest are listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Suggestion {
-    /// Their absolute paths, one to three. Each file was there, and could be read, or edited if that was
-    /// wanted. For a file to be made, the directory was there.
+    /// The absolute paths, one to three. Each file existed and could be read, or edited if the call edits. If
+    /// the call was to create the file, its directory existed.
     pub paths: Vec<PathBuf>,
     /// Whether these are all. If not, there are more of this kind, or the search ended early.
     pub are_all: bool,
@@ -74,13 +74,13 @@ pub struct Suggestion {
 /// The parts of a file's name that explain a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameFault {
-    /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]). The error has
-    /// the path where the link leads.
+    /// The name is that of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]). The path of
+    /// the error is the one to which the link leads.
     DanglingLink,
-    /// It, or the target of the link that it names, ends in a slash, as only a directory's name may. Without
-    /// the slash it is a file's name ([`StoreErrorKind::NotADirectory`]).
+    /// The name, or the target of the symbolic link that it names, ends in a slash, as only a directory's
+    /// name may. Without the slash, it is a file's name ([`StoreErrorKind::NotADirectory`]).
     SlashAfterFile,
-    /// It ends in a slash, and nothing has that name, so a file was to be made
+    /// The name ends in a slash, nothing has that name, and the call was to create a file
     /// ([`StoreErrorKind::IsADirectory`]).
     SlashAfterNothing,
 }
@@ -114,7 +114,7 @@ pub enum Operation {
     Replace,
     /// Taking a file away.
     Remove,
-    /// Giving a file another name, or another directory.
+    /// Renaming a file, or moving it to another directory.
     Move,
     /// Putting the old file back.
     Restore,
@@ -135,29 +135,30 @@ pub enum StoreErrorKind {
     AlreadyExists,
     /// The path names a directory.
     IsADirectory,
-    /// Something on the way is no directory, or the path ends in a slash and names a file.
+    /// A parent in the path is not a directory, or the path ends in a slash and names a file.
     NotADirectory,
-    /// The path names something that has no content of its own.
+    /// The path names a special file, such as a device, which has no content of its own.
     NotARegularFile {
         /// The kind of file.
         what: SpecialFile,
     },
     /// The system refused.
     PermissionDenied,
-    /// A privacy setting of macOS keeps this process from a part of the person's files: no permission helps.
+    /// A privacy setting of the system keeps this process from a part of the person's files: no permission
+    /// helps.
     Private(Privacy),
     /// The file system is mounted read-only: no permission helps.
     ReadOnlyFileSystem,
-    /// A mark on the file forbids it or, on its directory, what the edit would do there.
+    /// A flag of the file forbids the edit, or a flag of its directory forbids what the edit would do in it.
     Guarded {
-        /// The guard.
+        /// The flag.
         by: Guard,
-        /// Whether the path of the error is the directory's.
+        /// Whether it is a flag of the directory, whose path the error then has.
         is_directory: bool,
     },
-    /// Its content is in a cloud, and the system does not fetch it for this process (macOS).
+    /// The file's content is in a cloud, and the system does not fetch it for this process (macOS).
     NotDownloaded,
-    /// It is encrypted by its file system, and locked.
+    /// The file is encrypted by its file system, and its key is locked.
     NoKey,
     /// More than 40 symbolic links on the way (the limit of Linux, `path_resolution(7)`).
     LinkLoop,
@@ -170,28 +171,29 @@ pub enum StoreErrorKind {
         /// The most that a call makes.
         most: usize,
     },
-    /// The path is not Unicode, so that nothing can name it.
+    /// The path is not Unicode, so that no call can name it.
     NotUnicode,
     /// The disk, or the quota, is full.
     NoSpace,
     /// The file would be larger than this process may make one, or than its file system can hold one.
     FileTooLarge,
-    /// Somebody else held the lock until the time was over.
+    /// Another call held the lock until the time limit.
     Busy,
-    /// Another program has it open in a way that keeps others out (Windows), or has a lease on it (fcntl(2)).
+    /// Another program has the file open in a way that keeps others out (Windows), or has a lease on it
+    /// (fcntl(2)).
     HeldOpen,
     /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
     /// The meaning of the path, or the file's content, changed while the call was at work: start again from
     /// the read.
     Changed,
-    /// A directory of a past edit is gone, is another one now, or is reached by a link.
+    /// A directory of a past edit is gone, was replaced by another one, or is reached by a link.
     OtherDirectory,
     /// A commit failed and could not be undone. [`StoreError::left`] says where each file is until recovery
     /// puts it right.
     NotRestored,
-    /// Another program wrote during the commit, and both files cannot have the name. The call is undone.
-    /// [`StoreError::left`] says where each file is, for good.
+    /// Another program wrote a file during the commit, and that file and the call's cannot both have the
+    /// name. The call is undone. [`StoreError::left`] says where each file is; nothing moves them later.
     Displaced,
     /// A call that was cut off has left these files half done, and this process may not recover it: not all
     /// of them are in its roots, or a later version made the call.
@@ -223,27 +225,27 @@ impl StoreError {
     }
 
     /// Tells whether another program, such as a file server, has a lease on the file (fcntl(2)). Each attempt
-    /// to open the file asks for the lease back.
+    /// to open the file makes the system ask that program to give the lease up.
     pub(crate) fn is_leased(&self) -> bool {
         let is_refused = |source: &io::Error| source.kind() == io::ErrorKind::WouldBlock;
         self.kind == StoreErrorKind::HeldOpen && self.source.as_ref().is_some_and(is_refused)
     }
 
-    /// Returns an error of the system, which is kept as the source.
+    /// Makes an error from an error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         let kind = operation.private(path, &source).unwrap_or_else(|| StoreErrorKind::of(&source));
         Self { source: Some(source), ..Self::new(operation, path, kind) }
     }
 
-    /// Turns it into the error of a commit that could not be undone.
+    /// Turns the error into one of a commit that could not be undone.
     pub(crate) fn not_restored(self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         let error = self.leaving(left);
         Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
     }
 
-    /// Adds what else is left. A name that is already listed keeps its entry, unless that says that no file
-    /// has it: another file of the call may have got it.
+    /// Adds to [`StoreError::left`]. A name that is already listed keeps its entry, unless the entry is
+    /// [`Remains::Gone`]: another file of the call may have got the name since.
     pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         for one in left {
             match self.left.iter_mut().find(|told| told.path == one.path) {
@@ -255,7 +257,7 @@ impl StoreError {
         self
     }
 
-    /// Makes the error of a fault: one of the system, or that the call was cancelled.
+    /// Makes the error of a fault: of an error of the system, or of a cancellation.
     #[must_use]
     pub fn from_fault(operation: Operation, path: &Path, fault: ReadFault) -> Self {
         match fault {
@@ -265,9 +267,9 @@ impl StoreError {
     }
 }
 
-/// The reasons why a file's bytes were not read or written to the end. A cancelled call is no error of the
-/// system: a read that a signal interrupted (`EINTR`, as a file system in user space can answer) fails like
-/// any other.
+/// The reasons why a file's bytes were not read or written to the end. A cancellation is not an error of the
+/// system: a read that fails because of a signal (`EINTR`, as a file system in user space can return) fails
+/// like any other.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadFault {
     /// The system, or the file system, failed.
@@ -279,7 +281,7 @@ pub enum ReadFault {
 }
 
 impl ReadFault {
-    /// Its kind, as that of a [`StoreError`].
+    /// Returns the kind of the [`StoreError`] that the fault becomes.
     #[must_use]
     pub fn kind(&self) -> StoreErrorKind {
         match self {
@@ -290,8 +292,8 @@ impl ReadFault {
 }
 
 impl Operation {
-    /// Returns the kind of an error by which a privacy setting forbade this. Operations that change a name
-    /// are left out: a mark on the file makes them fail with the same error number.
+    /// Returns the kind of an error, if it means that a privacy setting forbade the operation. Operations
+    /// that change a name are left out: a flag of the file makes them fail with the same error number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
@@ -301,7 +303,7 @@ impl Operation {
 }
 
 impl StoreErrorKind {
-    /// Returns the kind of an error of the system; never [`StoreErrorKind::Cancelled`].
+    /// Returns the kind for an error of the system; never [`StoreErrorKind::Cancelled`].
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         use io::ErrorKind as ChangeKind;
@@ -335,8 +337,9 @@ impl StoreErrorKind {
         }
     }
 
-    /// Tells whether the system refuses to write here, by permissions or otherwise, so that another place may
-    /// work. Controlled Folder Access also refuses to write over a file, and then without a reason.
+    /// Tells whether the system refuses to write in this directory, by permissions or otherwise, so that
+    /// another directory may work. Controlled Folder Access (Windows) does not count: it also refuses to
+    /// overwrite a file in place, and that error gives no reason.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             Self::Private(privacy) => *privacy != Privacy::ControlledFolder,
@@ -479,7 +482,8 @@ mod tests {
             assert_eq!(error.kind.is_refusal(), refuses, "{of:?}");
             assert_eq!(error.is_leased(), of == System::WouldBlock, "{of:?}");
         }
-        // A create fails so in a directory that is there, and in none.
+        // On Windows, a create can fail with `NotFound` in a directory that exists, not only in a missing
+        // one.
         let directory = tempfile::tempdir().unwrap();
         let of = |operation, name: &str| {
             StoreError::from_io(operation, &directory.path().join(name), System::NotFound.into()).kind

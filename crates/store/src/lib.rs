@@ -5,7 +5,7 @@
 //! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and
 //! [read](Workspace::read), [search](Workspace::search), [list](Workspace::list), [plan](Workspace::plan),
 //! [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. The
-//! modules behind it are private. The pure half, [`core`], is exported again.
+//! modules behind it are private. The half without input and output, [`core`], is re-exported.
 //!
 //! ```
 //! use mcp_text_editor_store::core::resolve::Patch;
@@ -88,7 +88,7 @@ mod state_dir;
 mod tests;
 mod workspace;
 
-/// The pure half: scans, requests and their resolution, splices, digests, encodings.
+/// The half without input and output: scans, requests and their resolution, splices, digests, encodings.
 pub use mcp_text_editor_core as core;
 
 pub use access::client_files::{CLIENT_FILES, ClientFile, KnownFrom};

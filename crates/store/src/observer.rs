@@ -9,13 +9,13 @@ use std::time::Duration;
 pub struct Observer {
     /// A call has waited this long for locks, whether or not it got them.
     pub lock_waited: fn(Duration),
-    /// An edit that was cut off, in this process or in another, has been ended or taken back.
+    /// An edit that was cut off, in this process or in another, has been completed or undone.
     pub recovered: fn(),
     /// A call has waited this long for the database of several machines, whether or not it answered.
     pub database_waited: fn(Duration),
-    /// The database of several machines did not do what it was asked for.
+    /// A request to the database of several machines failed.
     pub database_failed: fn(),
-    /// A record of this process in that database has begun (1) or is over (-1).
+    /// A record of this process in that database has begun (1) or ended (-1).
     pub records_in_work: fn(i64),
 }
 

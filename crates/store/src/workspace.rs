@@ -18,36 +18,35 @@ use crate::read::scan_cache::ScanCache;
 use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
 
-/// The state that every call works with: the allowed directories, what is remembered, and how durable an edit
-/// is.
+/// The state that every call works with: the allowed directories, the caches, and how durable an edit is.
 #[derive(Debug)]
 pub struct Workspace {
     /// The allowed directories.
     pub(crate) roots: Roots,
-    /// The memory of files between reads.
+    /// The scans of files, kept between reads.
     pub(crate) scan_cache: ScanCache,
-    /// The state directory with the journal; without one, edits warn of what they lack.
+    /// The state directory with the journal. Without it, edits warn of what they lack.
     pub(crate) state_dir: Option<StateDir>,
-    /// The journal of several machines. If it is there, that of the state directory is not used.
+    /// The journal that several machines share. If it is set, the journal of the state directory is not used.
     pub(crate) shared: Option<Arc<dyn JournalOfMachines>>,
-    /// The records of a shared journal that were waited for in vain a moment ago.
+    /// The records of a shared journal for which a call waited in vain a moment ago.
     pub(crate) stuck: Stuck,
     /// The edits of the past.
     pub(crate) history: History,
-    /// Files that the configuration wants written over, not replaced.
+    /// The files that the configuration wants overwritten in place, not replaced.
     pub(crate) in_place: Patterns,
     /// The failures that an acknowledged edit survives.
     pub(crate) durability: Durability,
     /// The reason why there is no state directory although one was asked for.
     pub(crate) state_problem: Option<String>,
-    /// Whether an edit has warned of that.
+    /// Whether an edit has already warned of that problem.
     pub(crate) has_warned: AtomicBool,
-    /// The rules by which text matches, and the most that an edit may put in.
+    /// The rules by which text matches, and the most that an edit may insert.
     pub(crate) matching: resolve::MatchOptions,
     /// The most bytes that a file may have, before an edit and after it. Reads have no such limit.
     pub(crate) max_file_bytes: u64,
-    /// The most bytes that an edit may take away, of all its files together, and still be kept in the
-    /// history: they are held in memory meanwhile. [`IN_MEMORY`] unless configured otherwise.
+    /// The most bytes that an edit may remove, of all its files together, and still be kept in the history:
+    /// they are in memory during the edit. [`IN_MEMORY`] unless configured otherwise.
     pub(crate) max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
     pub(crate) deferred_close: DeferredClose,
@@ -56,7 +55,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Returns a store without a state directory.
+    /// Returns a workspace without a state directory.
     #[must_use]
     pub(crate) fn without_state(roots: Roots) -> Self {
         Self {
@@ -84,21 +83,21 @@ impl Workspace {
         self.shared_journal().map(|shared| shared as &dyn Journal).or_else(own)
     }
 
-    /// Returns the journal, if other machines use it, too.
+    /// Returns the journal that this process shares with other machines, if there is one.
     pub(crate) fn shared_journal(&self) -> Option<&dyn JournalOfMachines> {
         self.shared.as_deref()
     }
 
-    /// Returns the longest time for which this machine may see one of these files as it was, although another
-    /// machine has changed it. `None` if that is unknown, or too long to wait for: then nothing that another
-    /// machine has left may be decided here.
+    /// Returns the longest time for which this machine may still see the old state of one of these files
+    /// after another machine has changed it. `None` if that time is unknown, or too long to wait for: then
+    /// this machine must decide nothing about a call that another machine left unfinished.
     pub(crate) fn cache_lifetime<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Option<Duration> {
         let Some(shared) = &self.shared else { return Some(Duration::ZERO) };
         let lifetimes = paths.into_iter().map(|path| shared.cache_lifetime(path));
         lifetimes.collect::<Option<Vec<_>>>().map(|all| all.into_iter().max().unwrap_or_default())
     }
 
-    /// Returns why there is neither journal nor history, to the first edit that asks.
+    /// Returns why there is neither journal nor history, but only to the first edit that asks.
     pub(crate) fn first_without_state(&self) -> Option<String> {
         let why = self.state_problem.as_ref().filter(|_| self.shared_journal().is_none())?;
         (!self.has_warned.swap(true, Ordering::Relaxed)).then(|| why.clone())

@@ -1,4 +1,4 @@
-//! Makes [`Match`]es of the lines that the searcher finds, in portions: [`Collector`].
+//! Makes [`Match`]es from the lines that the searcher finds, in portions: [`Collector`].
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 use crate::search::stoppable::Stoppable;
 
-/// The approximate bytes of matches that are delivered at once.
+/// The approximate number of bytes of matches that are delivered at once.
 pub(crate) const PORTION: usize = 256 * 1024;
 /// The bytes that each line counts in addition to its text.
 const LINE_OVERHEAD: usize = 128;
@@ -51,7 +51,7 @@ pub(crate) enum SearchFault {
 }
 
 impl SearchFault {
-    /// Returns the meaning of a file's error for the search.
+    /// Returns the fault that an error of the file means for the search.
     pub(crate) fn of(error: &io::Error) -> Self {
         Self::of_kind(&StoreErrorKind::of(error))
     }
@@ -63,7 +63,7 @@ impl SearchFault {
             StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
             StoreErrorKind::Changed => Self::Skip(Cause::Changed),
             StoreErrorKind::NotDownloaded => Self::Skip(Cause::Elsewhere),
-            // A socket or a FIFO is among these.
+            // Opening a socket or a FIFO fails with one of these.
             _ => Self::Skip(Cause::Unreadable),
         }
     }
@@ -77,22 +77,23 @@ impl From<io::Error> for SearchFault {
 
 impl SinkError for SearchFault {
     fn error_message<T: fmt::Display>(message: T) -> Self {
-        // The searcher passes the text of the matcher's error on.
+        // The searcher passes the matcher's error on as text only.
         if message.to_string() == Halted::Undecided.to_string() { Self::Searcher } else { Self::Stop }
     }
 
     fn error_io(error: io::Error) -> Self {
-        // The system's errors are those of the file, and the searcher has but one of its own.
+        // An error with a number of the system concerns the file. The only error of the searcher itself is a
+        // lack of memory for a line.
         if error.raw_os_error().is_some() { Self::of(&error) } else { Self::Searcher }
     }
 }
 
 /// The file that is searched, as a collector uses it.
 pub(crate) trait SearchedFile {
-    /// Returns the digest of lines. `text` is the lines as they were searched, with their LF.
+    /// Returns the digest of lines. `text` holds the lines as the search saw them, each with its LF.
     fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
-    /// Hands matches on, after it is known that the whole file is text.
+    /// Delivers matches, once it is known that the whole file is text.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
 
@@ -118,7 +119,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         }
     }
 
-    /// Hands on the matches that are left.
+    /// Delivers the remaining matches.
     pub(crate) fn finish(&mut self) -> Result<(), SearchFault> {
         let matches = std::mem::take(&mut self.matches);
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
@@ -127,7 +128,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
     /// Adds lines in which something is found: their text, and the number of the first one.
     pub(crate) fn hit(&mut self, number: u64, text: &[u8]) -> Result<(), SearchFault> {
         if self.weight >= PORTION {
-            // Lines after the last match may belong to it.
+            // The last match is kept, since context lines after it may follow.
             let last = self.matches.pop();
             self.finish()?;
             self.matches.extend(last);
@@ -146,7 +147,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         Ok(())
     }
 
-    /// Adds a line before the next hit, or after the last one.
+    /// Adds a context line: after the last hit if `is_after`, otherwise before the next hit.
     pub(crate) fn around(&mut self, is_after: bool, number: u64, text: &[u8]) -> Result<(), SearchFault> {
         let line = self.line(number, text, false)?;
         match self.matches.last_mut() {
@@ -156,7 +157,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         Ok(())
     }
 
-    /// Returns a line of this number.
+    /// Returns a line with this number, cut if it is too long.
     fn line(&mut self, number: u64, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
         let number = LineNumber::from_index(number.saturating_sub(1));
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);

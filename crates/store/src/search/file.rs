@@ -36,14 +36,14 @@ pub(crate) const LONGEST_LINE: usize = 16 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
     Whole,
-    /// Nothing was found, but something is if the pattern is read in this way.
+    /// Nothing was found, but something would be if the pattern were read as the cause says.
     Otherwise(Cause),
     Skipped(Cause),
     /// The file was removed meanwhile, or nothing more is wanted.
     Not,
 }
 
-/// The most bytes of a large file that is searched for the other readings of a pattern, too.
+/// The maximum size of a file that is searched for the other readings of a pattern, too.
 const MAX_REREAD: u64 = 64 << 20;
 
 /// Searches files, one after the other, and reuses its buffers.
@@ -51,7 +51,7 @@ pub(crate) struct FileSearcher<'a> {
     settings: SearchSettings<'a>,
     searcher: Searcher,
     matcher: Stoppable<'a>,
-    /// The other readings of the pattern, until something is found.
+    /// The other readings of the pattern. Emptied once something is found: then nothing needs an explanation.
     readings: Vec<(Cause, SearchSettings<'a>, Stoppable<'a>)>,
     /// The most bytes of a file that is read whole.
     small: u64,
@@ -89,8 +89,8 @@ impl<'a> FileSearcher<'a> {
         }
     }
 
-    /// Searches a file. Starts again with another handle of `open` if the file changes meanwhile, unless some
-    /// matches were handed on already.
+    /// Searches a file. If the file changes meanwhile, calls `open` again and starts over, unless some
+    /// matches were delivered already.
     pub(crate) fn search(&mut self, open: impl Fn() -> io::Result<File>, emit: Emit<'_>) -> Searched {
         let searched = of_one_state(|| {
             let mut is_handed_on = false;
@@ -104,7 +104,7 @@ impl<'a> FileSearcher<'a> {
                 self.readings.clear();
             }
             match searched {
-                // A search of another state would hand on the first matches again.
+                // Another attempt would deliver the first matches again.
                 Err(SearchFault::Skip(Cause::Changed)) if is_handed_on => {
                     Ok(Searched::Skipped(Cause::Changed))
                 }
@@ -187,7 +187,7 @@ impl<'a> FileSearcher<'a> {
                     ControlFlow::Break(())
                 })
             };
-            // What does not decode has no hit that a tool could show.
+            // If the file does not decode, no tool could show the hit.
             first.is_found && (is_checked || text::is_utf8(text))
         };
         self.readings
@@ -198,7 +198,7 @@ impl<'a> FileSearcher<'a> {
 
     /// Reads a small file to the beginning of `raw`, and returns its length.
     fn read(&mut self, file: &File, size: u64) -> Result<usize, SearchFault> {
-        // Room for one more byte shows the end of the file without another read.
+        // With room for one more byte, the read of the last byte also shows whether the file ends there.
         let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
         if self.raw.len() < room {
             self.raw.resize(room, 0);
@@ -289,12 +289,13 @@ impl SearchedFile for Small<'_> {
     }
 }
 
-/// Does something with a file. Starts again while the file changes, or another machine has just replaced it.
+/// Calls `work`, which works on a file, again while the file changes, or if another machine has just replaced
+/// it.
 pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) -> Result<T, SearchFault> {
     let mut patience = Patience::default();
     for _ in 1..MAX_ATTEMPTS {
         match work() {
-            // So few pauses are shorter than the patience.
+            // These few pauses are shorter than the patience, so `wait` never returns `false`.
             Err(SearchFault::Skip(Cause::Changed)) => patience.wait(),
             done => return done,
         };

@@ -177,7 +177,7 @@ struct IgnoreFile {
     is_cut: bool,
 }
 
-/// Reads an ignore file of at limit `limit` bytes; `None` if there is no such file, or no rule in it. Follows
+/// Reads an ignore file of at most `limit` bytes; `None` if there is no such file, or no rule in it. Follows
 /// no link, like git. Skips invalid lines, like ripgrep.
 fn read(directory: &Dir, name: &str, limit: usize) -> io::Result<Option<IgnoreFile>> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name), limit)) {
@@ -197,7 +197,7 @@ fn read(directory: &Dir, name: &str, limit: usize) -> io::Result<Option<IgnoreFi
     Ok((!lines.is_empty() || is_cut).then_some(IgnoreFile { lines, weight, is_cut }))
 }
 
-/// Reads a regular file of at limit `limit` bytes.
+/// Reads a regular file of at most `limit` bytes.
 fn bytes_of(directory: &Dir, name: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let file = os::open_file_to_read(directory, name)?;
     if !file.metadata()?.is_file() {

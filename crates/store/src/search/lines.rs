@@ -8,8 +8,8 @@ use crate::search::finder::Finder;
 use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 
-/// Hands the lines of each match to the collector, with the lines around them. Matches that share a line are
-/// one hit.
+/// Hands the lines of each match to the collector, with its context lines. Matches that share a line are one
+/// hit.
 pub(crate) fn search<F: SearchedFile>(
     finder: &Finder,
     text: &[u8],
@@ -23,7 +23,7 @@ pub(crate) fn search<F: SearchedFile>(
     let searched = finder.for_each(text, &|| stop.load(Ordering::Relaxed), |at, _| {
         let touched = lines_of(text, &at);
         if touched.is_empty() {
-            // Nothing follows the last line end.
+            // An empty match after the last line end is in no line.
             return ControlFlow::Continue(());
         }
         match &mut waiting {
@@ -48,7 +48,7 @@ pub(crate) fn search<F: SearchedFile>(
     Ok(())
 }
 
-/// Returns the bytes of the lines that a match touches, with the last one's end.
+/// Returns the byte range of the lines that a match touches, with the end of the last line.
 fn lines_of(text: &[u8], at: &Range<usize>) -> Range<usize> {
     let before = text.get(..at.start).unwrap_or_default();
     let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
@@ -58,18 +58,18 @@ fn lines_of(text: &[u8], at: &Range<usize>) -> Range<usize> {
     start..memchr::memchr(b'\n', rest).map_or(text.len(), |end| last + end + 1)
 }
 
-/// The lines of a text. Those before `at` were handed on or passed over.
+/// The lines of a text. Those before the offset `at` were already handed on, or were skipped.
 struct Lines<'a> {
     text: &'a [u8],
     at: usize,
-    /// The number of the line that begins there.
+    /// The number of the line that begins at `at`.
     number: u64,
     /// The number of lines to hand on before and after each hit.
     around: [usize; 2],
 }
 
 impl Lines<'_> {
-    /// Hands on the lines after the hit before, those before this one, and those of this one.
+    /// Hands on the context lines after the previous hit, those before this hit, and the lines of this hit.
     fn hit<F: SearchedFile>(
         &mut self,
         hit: &Range<usize>,
@@ -95,7 +95,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// Hands on the lines after a hit, up to the next one.
+    /// Hands on the context lines after a hit, up to the next hit.
     fn after<F: SearchedFile>(
         &mut self,
         end: usize,

@@ -20,7 +20,7 @@ use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{WalkStart, of_path};
 use crate::search::walk::{DirectoryName, Visitor, is_gone};
 
-/// Makes entries of the files and directories that a walk meets, and hands them on.
+/// Makes an entry of each file and directory that a walk visits, and hands it to the sink.
 pub(crate) struct Lister<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) line_counts: bool,
@@ -28,11 +28,11 @@ pub(crate) struct Lister<'a> {
     pub(crate) has_directories: bool,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
-    /// Tells whether to go on; it is asked often.
+    /// Tells whether to continue. It is called often.
     pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
     pub(crate) listed: u64,
     pub(crate) skipped: Skipped,
-    /// Whether the sink wanted no more.
+    /// Whether the sink ended the listing.
     pub(crate) is_enough: bool,
 }
 
@@ -45,7 +45,7 @@ impl Lister<'_> {
 
     fn look(&mut self, directory: &Dir, name: &Path, path: String, counts: bool) -> ControlFlow<()> {
         (self.ask)()?;
-        // It was a file or directory when its name was read.
+        // The entry was a file or directory when its name was read, but may be something else by now.
         let metadata = match while_stale(|| directory.symlink_metadata(name)) {
             Ok(metadata) if metadata.is_file() || metadata.is_dir() => metadata,
             Err(error) if !is_gone(&error) => {
@@ -97,7 +97,7 @@ impl Lister<'_> {
                     && file.is_unchanged().unwrap_or(true)
             };
             let cause = match () {
-                // A binary file was not read to its end.
+                // The reading of a binary file stopped at its NUL, so nothing else is known of the file.
                 () if scan.nul.is_some() => Cause::Binary,
                 () if is_generated() => Cause::Special,
                 () if scan.undecodable.is_some() => Cause::Undecodable,
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((lines, skipped.count(Cause::Elsewhere)), (vec![Some(2), None, None], 1));
     }
 
-    /// It was a file when it was looked at.
+    /// The entry was a file when it was looked at.
     #[test]
     fn what_can_no_longer_be_read_has_no_number_of_lines() {
         let (entries, skipped) = listed(ControlFlow::Continue(()), |lister, node| {

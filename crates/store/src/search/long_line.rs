@@ -1,4 +1,4 @@
-//! Finds a pattern in one long line, and asks now and then whether to stop: [`LongLine`].
+//! Finds a pattern in one long line, and checks now and then whether to stop: [`LongLine`].
 //!
 //! A lazy automaton of the crate `regex-automata` is driven byte by byte. It knows where a match ends, but
 //! not where it begins, and it cannot decide a Unicode word boundary beside characters beyond ASCII.
@@ -14,7 +14,7 @@ use crate::search::stop::{Halted, Stop};
 pub(crate) struct LongLine<'a> {
     states: &'a NFA,
     stop: &'a dyn Stop,
-    /// The number of steps between two questions whether to stop.
+    /// The maximum number of steps between two checks whether to stop.
     steps: usize,
     /// The lazy automaton, built when it is first needed.
     automaton: Option<(DFA, Cache)>,
@@ -25,7 +25,7 @@ impl<'a> LongLine<'a> {
         Self { states, stop, steps, automaton: None }
     }
 
-    /// Returns the end of the match in a line that ends first; `None` if the pattern is not found.
+    /// Returns the end of the match that ends first in the line; `None` if the pattern is not found.
     pub(crate) fn find_end(&mut self, line: &[u8]) -> Result<Option<usize>, Halted> {
         if self.automaton.is_none() {
             self.automaton = automaton(self.states);
@@ -33,7 +33,7 @@ impl<'a> LongLine<'a> {
         let (automaton, cache) = self.automaton.as_mut().ok_or(Halted::Undecided)?;
         let start = automaton.start_state_forward(cache, &Input::new(line));
         let mut state = start.map_err(|_| Halted::Undecided)?;
-        // A byte that is new in a state is followed from each of the pattern's states.
+        // At worst, each byte is new in its state, and is then followed from every state of the pattern.
         let each = self.states.states().len();
         let length = (self.steps / each).max(1);
         for (block, from) in line.chunks(length).zip((0..).step_by(length)) {
@@ -42,7 +42,7 @@ impl<'a> LongLine<'a> {
             }
             for (byte, at) in block.iter().zip(from..) {
                 state = automaton.next_state(cache, state, *byte).map_err(|_| Halted::Undecided)?;
-                // A match is known one byte after its end.
+                // The automaton reports a match one byte after its end.
                 match state {
                     state if !state.is_tagged() => {}
                     state if state.is_match() => return Ok(Some(at)),

@@ -111,7 +111,7 @@ struct Batch {
     results: SyncSender<BatchResult>,
 }
 
-/// The counts of files that were searched or skipped, and then matches of the next file.
+/// The counts of files that were searched or skipped, and then the matches of the file after them.
 struct BatchResult {
     before: Tally,
     matches: Option<FileMatches>,

@@ -24,7 +24,7 @@ pub enum SearchProblem {
     /// The pattern cannot be searched for.
     #[error(transparent)]
     Pattern(BadSearchPattern),
-    /// The globs cannot be taken.
+    /// The globs are invalid, or too many or too large.
     #[error(transparent)]
     Globs(BadGlobs),
     /// The named path cannot be searched or listed, no encoding has that label, or the call was cancelled.
@@ -43,9 +43,9 @@ pub enum BadSearchPattern {
     /// It has too many bytes.
     #[error("the pattern has {bytes} bytes, and may have {most}")]
     TooLong {
-        /// The number of bytes that it has.
+        /// The number of bytes of the pattern.
         bytes: usize,
-        /// The most that it may have.
+        /// The maximum number of bytes.
         most: usize,
     },
     /// It takes too much memory when compiled, for example by its repetitions or groups.

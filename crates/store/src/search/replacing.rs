@@ -40,7 +40,7 @@ impl<'a> Replacing<'a> {
         Ok(Self { finder, new, has_groups })
     }
 
-    /// Returns what takes the place of a match; `None` if it has more than `most` bytes.
+    /// Returns the text that replaces a match; `None` if it has more than `most` bytes.
     fn expanded(&self, text: &str, begin: usize, captures: &Captures, most: u64) -> Option<String> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut fits = true;

@@ -39,8 +39,8 @@ pub struct Search<'a> {
     pub after: u64,
     /// Whether each hit is shown with the digest of its line.
     pub hashes: bool,
-    /// About the number of bytes of a line's text that are shown, at least 64. A longer line is cut around
-    /// the hit.
+    /// The approximate number of bytes of a line's text that are shown, at least 64. A longer line is cut
+    /// around the hit.
     pub max_line_bytes: usize,
     /// The most bytes of a file whose hits are wanted; a larger one is left out. `None` for no limit.
     pub max_file_bytes: Option<u64>,
@@ -87,12 +87,12 @@ pub struct FileMatches {
     pub matches: Vec<Match>,
 }
 
-/// A line in which something was found, or the lines of a match over several, and the lines around it. Each
-/// line between two close hits is shown once.
+/// A line in which something was found, or the lines of a match over several lines, with the context lines. A
+/// context line between two close hits is shown once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Match {
-    /// The line, or the first one.
+    /// The line, or the first one of several.
     pub line: TextLine,
     /// The number of the last line.
     pub end: LineNumber,
@@ -101,9 +101,9 @@ pub struct Match {
     /// The SHA-256 of the lines' bytes with terminators: the `range_hash` that a read of these lines has.
     /// `None` if it was not requested.
     pub range_hash: Option<Digest>,
-    /// The lines before it that were not shown with the previous hit.
+    /// The context lines before it, without those that were shown with the previous hit.
     pub before: Vec<TextLine>,
-    /// The lines after it that are not hits themselves.
+    /// The context lines after it, without those that are hits themselves.
     pub after: Vec<TextLine>,
 }
 
@@ -128,18 +128,18 @@ pub struct Cut {
     pub line_length: u64,
 }
 
-/// The end of a search or a listing, and what was left out.
+/// The summary of a search or a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SearchSummary {
-    /// The number of files that were searched, with the one in which the sink had enough; or of entries that
-    /// were listed.
+    /// The number of files that were searched, including the one at which the sink ended the search; or the
+    /// number of entries that were listed.
     pub files: u64,
-    /// The files that were left out so far, by cause. Only where nothing was found, these include what the
-    /// request itself or an ignore file leaves out, and what other readings of the request would find. Like
-    /// `files`, it is the same each time, whatever the threads do, unless the time was over.
+    /// The files that were left out so far, by cause. What the request itself or an ignore file leaves out,
+    /// and what other readings of the request would find, is included only if nothing was found. Like
+    /// `files`, this does not depend on the timing of threads, unless the time limit ended the search.
     pub skipped: Skipped,
-    /// The reason why it ended.
+    /// The reason why the search or listing ended.
     pub end: End,
 }
 
@@ -148,9 +148,9 @@ pub struct SearchSummary {
 pub enum End {
     /// Everything was searched or listed.
     Complete,
-    /// The sink wanted no more.
+    /// The sink ended it.
     Enough,
-    /// The time was over.
+    /// The time limit ended it.
     TimeLimit,
 }
 
@@ -168,7 +168,7 @@ pub struct List<'a> {
     pub depth: Option<u64>,
     /// Whether files that ignore files name are listed, too. `.git` never is.
     pub include_ignored: bool,
-    /// Whether the lines of each file are counted, which reads it.
+    /// Whether the lines of each file are counted. This reads the whole file.
     pub line_counts: bool,
     /// The time after which the listing ends with what it has; `None` for no limit.
     pub time_limit: Option<Duration>,
@@ -177,7 +177,7 @@ pub struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Makes a listing of everything below a directory that is not ignored; with `None`, of the roots.
+    /// Makes a listing of everything below a directory, without ignored files; with `None`, of the roots.
     #[must_use]
     pub fn new(path: Option<&'a str>) -> Self {
         Self {
@@ -202,7 +202,7 @@ pub struct ListEntry {
     pub kind: EntryKind,
     /// The size of a file in bytes.
     pub bytes: Option<u64>,
-    /// The time of the last change of its content, as far as the file system says.
+    /// The time of the last change of its content, if the file system says it.
     pub modified: Option<SystemTime>,
     /// The number of lines of a file, if it was requested and the file is text in the encoding of its byte
     /// order mark, or in UTF-8.

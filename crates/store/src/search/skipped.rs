@@ -14,7 +14,8 @@ pub enum Cause {
     BinaryHit,
     /// Something was found in the file, but not all of it decodes, so that no tool could read or edit it.
     Undecodable,
-    /// The file does not decode, so that the pattern, or what of it is not ASCII, was not compared with it.
+    /// The file does not decode, so that the pattern, or its characters beyond ASCII, could not be searched
+    /// for in it.
     NotDecoded,
     /// A line of the file is too long to hold in memory, or to decide whether it matches.
     LineTooLong,
@@ -43,16 +44,16 @@ pub enum Cause {
     /// An ignore file cannot be read, or is too large, by itself or together with those above it. So it was
     /// not honoured, or only in part.
     IgnoreFile,
-    /// The file has a hit if `\|` is written `|`.
+    /// The file has a hit if each `\|` of the pattern is read as `|`.
     AlternativesReading,
-    /// The file has a hit if the expression is taken for plain text.
+    /// The file has a hit if the expression is read as plain text.
     LiteralReading,
-    /// The file has a hit if the plain text is taken for an expression.
+    /// The file has a hit if the plain text is read as an expression.
     ExpressionReading,
     /// The file has a hit if accents in the pattern are composed, or decomposed.
     CompositionReading,
-    /// The globs leave the file out, but would not if their brackets and braces stood for themselves, and
-    /// accents were composed as in its name, and no `./` stood before.
+    /// The globs leave the file out, but would not if they were read otherwise: with literal brackets and
+    /// braces, with accents composed as in the file's name, and without a leading `./`.
     GlobReading,
     /// An ignore file names the file or directory, or it is a `.git`. The call did not name it.
     Ignored,
@@ -63,8 +64,8 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Tells whether this is worth knowing only where nothing was found. It concerns what the request itself
-    /// chose, or another meaning that it could have had.
+    /// Tells whether the cause is worth reporting only if nothing was found. Such a cause is a choice of the
+    /// request itself, or another meaning that the request could have had.
     fn explains_nothing_found(self) -> bool {
         self >= Self::AlternativesReading
     }
@@ -115,12 +116,12 @@ impl Skipped {
         self.0.entry(cause).or_default().count += 1;
     }
 
-    /// Forgets what is worth knowing only where nothing was found.
+    /// Removes the causes that are worth reporting only if nothing was found.
     pub(crate) fn forget_explanations(&mut self) {
         self.0.retain(|cause, _| !cause.explains_nothing_found());
     }
 
-    /// Adds all files of another.
+    /// Adds all files of another list.
     pub(crate) fn join(&mut self, other: Self) {
         for (cause, others) in other.0 {
             let files = self.0.entry(cause).or_default();

@@ -38,7 +38,7 @@ pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
         let of = |path: &Path| of_path(roots, path.to_str()?).ok();
-        // Without names like `.`, which a client may leave out.
+        // Components like `.` are dropped, since a client may leave them out.
         let plain: PathBuf = named.components().collect();
         let start = of(&plain).filter(|start| start.real == path).or_else(|| of(path));
         start.ok_or_else(|| named.to_owned())
@@ -81,8 +81,8 @@ fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     Ok(start)
 }
 
-/// Returns the root, if the path named one. A root has no place, since a place is a name in a directory of a
-/// root.
+/// Returns the root, if the path named one. Then resolving it failed: a place is a name in a directory of a
+/// root, so a root is no place.
 fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
     match problems {
         [PathError::Failed(error)] => {

@@ -1,14 +1,14 @@
-//! The question whether a search must stop ([`Stop`]), and how often it is asked ([`STEPS`]).
+//! The check whether a search must stop ([`Stop`]), and how often it is made ([`STEPS`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of steps between two questions whether to stop. At worst, a byte takes one step for each state
-/// of the pattern. The slowest engine takes about 100 ms for this many steps.
+/// The maximum number of steps between two checks whether to stop. At worst, a byte takes one step for each
+/// state of the pattern. The slowest engine takes about 100 ms for this many steps.
 pub(crate) const STEPS: usize = 16 << 20;
 
 /// Decides whether a search must stop.
 pub(crate) trait Stop: Sync {
-    /// Tells whether the search must stop. At most `steps` steps follow before the next question.
+    /// Tells whether the search must stop. At most `steps` steps follow before the next call.
     fn is_over(&self, steps: usize) -> bool;
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Halted {
     /// Nothing more is wanted.
     #[error("nothing more is wanted")]
     Stopped,
-    /// Whether a long line matches cannot be decided.
+    /// The matcher cannot decide whether a long line matches.
     #[error("a long line cannot be decided")]
     Undecided,
 }

@@ -14,11 +14,11 @@ use crate::search::matcher::Pattern;
 use crate::search::stop::{Halted, Stop};
 
 /// A thread's matcher, which finds a pattern line by line. Each text that it gets must begin at the start of
-/// a line. Of a match in a long line it finds only the end.
+/// a line. In a long line, it finds only the end of a match, not its start.
 pub(crate) struct Stoppable<'a> {
     pattern: &'a Pattern,
     stop: &'a dyn Stop,
-    /// The number of steps between two questions whether to stop.
+    /// The maximum number of steps between two checks whether to stop.
     steps: usize,
     long_line: RefCell<LongLine<'a>>,
 }

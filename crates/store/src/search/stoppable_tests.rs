@@ -1,4 +1,4 @@
-//! Laws for any pattern and text. A search with pauses finds the same as one without. Between two questions
+//! Laws for any pattern and text. A search with pauses finds the same as one without. Between two checks
 //! whether to stop, there are no more steps than announced.
 
 use std::io;
@@ -16,7 +16,7 @@ use crate::search::request::Search;
 use crate::search::stop::{Halted, Stop};
 use crate::search::stoppable::Stoppable;
 
-/// Says stop at a given question. Notes the number of questions, and the most steps that one of them allowed.
+/// Answers *stop* at a given check. Counts the checks, and keeps the most steps that one of them allowed.
 struct Counted {
     last: usize,
     questions: AtomicUsize,

@@ -25,7 +25,7 @@ use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 use crate::search::text::{LineEnds, TextForm};
 
-/// The number of bytes that are read at a time to look for the first line end.
+/// The number of bytes that are read at a time to find the first line end.
 const LOOKED_AT: u64 = 64 * 1024;
 
 /// Searches a large file.
@@ -46,7 +46,7 @@ pub(crate) fn search(
     let found = Streamed { file: &file, settings, identity, check: &check, scan: None, emit };
     let mut collector = Collector::new(matcher, settings.max_line_bytes, found);
     let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
-    // The searcher does not tell what ended the reader.
+    // The searcher does not report which error ended the reader, but the check has kept it.
     if let Some(fault) = check.borrow().fault {
         return Err(fault);
     }
@@ -79,7 +79,7 @@ impl Source for Large<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SearchFault::Stop);
         }
-        // Bytes that were added since the open belong to another state.
+        // Bytes that were appended since the file was opened belong to another state of it.
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
         let buffer = buffer.get_mut(..length).unwrap_or_default();
@@ -87,7 +87,7 @@ impl Source for Large<'_> {
     }
 }
 
-/// Returns the convention by which the lines of a file end. It is known at the first LF, or at the end.
+/// Returns the convention of a file's line ends. It is known at the first LF, or at the end of the file.
 fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFault> {
     if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
@@ -139,7 +139,7 @@ impl Check {
         }
     }
 
-    /// Takes the next bytes. `has_no_nul` says that they are known to hold no NUL.
+    /// Takes the next bytes. `has_no_nul` says that these are known to hold no NUL.
     fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), SearchFault> {
         self.offset += bytes.len() as u64;
         let Some(validator) = &mut self.validator else { return Ok(()) };
@@ -212,7 +212,7 @@ impl<'a> TextReader<'a> {
     /// Reads UTF-8 directly into the buffer. A result of 0 means the end only if `is_over` is set.
     fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, SearchFault> {
         if let ([only], true) = (&mut *buffer, self.ends.has_cr()) {
-            // There is no room for the byte after the CR, so it is only looked at.
+            // The buffer has no room for the byte after the CR, so that byte is read, but not consumed.
             let mut next = [0];
             let is_lf = self.file.read_at(self.offset, &mut next)? > 0 && next == *b"\n";
             self.ends.finish();
@@ -229,7 +229,7 @@ impl<'a> TextReader<'a> {
         let room = buffer.get_mut(held..).unwrap_or_default();
         let block = self.file.read_into(self.offset, room)?;
         let read = block.len();
-        // Mostly there is neither a NUL nor a CR, which one pass shows.
+        // Mostly the block has neither a NUL nor a CR, and one pass shows that.
         let is_plain = memchr::memchr2(0, b'\r', block).is_none();
         self.check.borrow_mut().feed(block, is_plain)?;
         self.offset += read as u64;

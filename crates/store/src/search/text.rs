@@ -15,8 +15,8 @@ pub(crate) struct TextForm {
 }
 
 impl TextForm {
-    /// Finds the form from the first four bytes, or all bytes of a shorter file, and from the label that was
-    /// given.
+    /// Finds the form from the first four bytes, or all bytes of a shorter file, and from the label in the
+    /// request.
     pub(crate) fn of(head: &[u8], label: Option<Encoding>) -> Self {
         let marked = sniff_bom(head).filter(|_| label.is_none_or(Encoding::is_unicode));
         let encoding = marked.or(label).unwrap_or(Encoding::Utf8);
@@ -24,9 +24,9 @@ impl TextForm {
     }
 }
 
-/// Returns the text of a whole file. `buffer` holds the text where it differs from the bytes; the second
-/// value tells whether it does. If a file is searched as UTF-8, this does not check that it is UTF-8:
-/// [`is_utf8`] does so once something was found.
+/// Returns the text of a whole file, and whether it differs from the file's bytes. If it does, it is in
+/// `buffer`. If a file is searched as UTF-8, this does not check that it is UTF-8: [`is_utf8`] does so once
+/// something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
     form: TextForm,

@@ -118,7 +118,8 @@ struct Level {
     node: Arc<Node>,
     names: IntoIter<(String, Listed)>,
     ignores: Arc<Ignores>,
-    /// The length in bytes of the part of the path that leads to it, with the separator.
+    /// The length in bytes of the part of the walk's `relative` that leads to this directory, with the
+    /// separator.
     prefix: usize,
 }
 
@@ -127,9 +128,9 @@ struct Walk<'a> {
     rules: &'a Rules<'a>,
     /// The path from the root to the entry that is being visited, with a slash between names.
     relative: String,
-    /// The length in bytes of the part of that path that leads to the start.
+    /// The length in bytes of the part of `relative` that leads to the start.
     from: usize,
-    /// Whether a directory that is out of bounds lies below the start, by its path.
+    /// Whether, by its path, a directory that is out of bounds lies below the start.
     may_hold_closed: bool,
     levels: Vec<Level>,
 }
@@ -289,7 +290,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a name is that of git's directory, or a file system could take it for that.
+/// Whether a name is `.git`, or a file system could take it for `.git`.
 fn is_git_name(name: &str) -> bool {
     // A directory lists real names, not short ones. So only a name that is not ASCII can be another spelling
     // of `.git`.
@@ -324,7 +325,7 @@ mod tests {
     use crate::search::start::of_path;
     use crate::tests::world::World;
 
-    /// Takes note of what is visited, and wants no more once it was asked so often.
+    /// Records what is visited, and ends the walk after this number of questions.
     struct Noting {
         visited: Vec<String>,
         skipped: Vec<(Cause, String)>,
@@ -368,7 +369,8 @@ mod tests {
         }
     }
 
-    /// Walks until it was asked so often whether to go on. Tells whether it came to its end, too.
+    /// Walks until the visitor was asked this often whether to stop. Also returns whether the walk came to
+    /// its end.
     fn walked(world: &World, start: &WalkStart, globs: &[&str], questions: usize) -> (Noting, bool) {
         let globs = Globs::new(globs, &[]).unwrap();
         let roots = &world.workspace.roots;
@@ -382,7 +384,7 @@ mod tests {
         of_path(&world.workspace.roots, world.path("@/root").to_str().unwrap()).unwrap()
     }
 
-    /// A file stands for a directory whose names the file system does not tell.
+    /// Here a file stands in for a directory whose names the file system does not list.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test opens what the store would not")]
     fn a_directory_whose_names_cannot_be_read_is_told() {

@@ -4,14 +4,14 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The most threads that search files for one call. Also the most that all calls together have in addition to
-/// one for each.
+/// The most threads that search files for one call. All calls together have at most this many in addition to
+/// one for each call.
 const THREADS: usize = 8;
 
 /// The search threads of this process.
 pub(crate) static WORKERS: Workers = Workers(AtomicUsize::new(0));
 
-/// The number of threads that calls have in addition to one for each.
+/// The number of threads that all calls together have in addition to one for each call.
 #[derive(Debug)]
 pub(crate) struct Workers(AtomicUsize);
 
@@ -23,7 +23,7 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Workers {
-    /// Takes as many threads as this machine can use and as are left.
+    /// Takes as many threads as this machine can use, but no more than are left.
     pub(crate) fn take(&self) -> Taken<'_> {
         let wanted = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS) - 1;
         let all = |taken: usize| taken + wanted.min(THREADS.saturating_sub(taken));
