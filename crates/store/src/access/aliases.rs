@@ -1,9 +1,10 @@
 //! Other names of protected files. They show whether a place is the target of a root's own `.git` or client
 //! file, by a symbolic link or a hard link.
 //!
-//! Each call that writes looks for them once ([`Aliases::in_root`]). Less often is not enough, since they may
-//! come and go between two calls. Once for each of its files would be too much, since there is hardly ever
-//! one. A protected name that is missing, or has no alias, costs one look by the root's handle.
+//! Each call that writes looks for these names once ([`Aliases::in_root`]). It cannot use those of an earlier
+//! call, since names come and go between two calls. It does not look again for each of its files, since there
+//! is hardly ever such a name. A protected name that is missing, or has no alias, costs one lookup by the
+//! root's handle.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -62,8 +63,8 @@ impl Aliases {
         aliases
     }
 
-    /// Adds the target of a client's file, if it has another name. `top` is what the first name of the path
-    /// stands for.
+    /// Adds the target of a client file, if the target has another name. `top` is what was seen under the
+    /// first name of the file's path.
     fn add(&mut self, file: &'static ClientFile, top: &Seen, look: &dyn Fn(&Path) -> Option<Seen>) {
         let mut seen = *top;
         let mut names = file.names();
@@ -90,7 +91,7 @@ impl Aliases {
     }
 
     /// Returns the protection of a place that is the target of a protected name. `is_exempt` gets that name
-    /// as an absolute path, and as a path from the root on.
+    /// as an absolute path, and as a path relative to the root.
     pub(crate) fn protection(
         &self,
         place: &Place,
@@ -107,8 +108,8 @@ impl Aliases {
 }
 
 impl Alias {
-    /// Tells whether a place is the target of the name, or lies in it. `own` is the place's device and inode,
-    /// if it exists.
+    /// Tells whether a place is the target of this alias, or lies in the target. `own` is the place's device
+    /// and inode, if it exists.
     fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
         let is_it = |key| key == self.key && self.key.is_some();
         if self.is_directory {
@@ -120,7 +121,7 @@ impl Alias {
     }
 }
 
-/// Returns the path to which a path leads by its links, whether or not it exists.
+/// Returns the path to which a path leads once its links are followed, whether or not anything is there.
 fn led_to(path: &Path) -> PathBuf {
     followed(path, &mut { MAX_LINKS })
 }

@@ -13,12 +13,12 @@ use mcp_text_editor_core::file_names::{FoldedName, could_be};
 /// A project file, or directory, by which clients start programs.
 #[derive(PartialEq, Eq, Debug)]
 pub struct ClientFile {
-    /// The names from some directory of the project on, separated by `/`. A path that ends in `/` means
+    /// The path from any directory of the project, with `/` between names. A path that ends in `/` means
     /// everything below it. A `*` stands for any part of one name.
     pub path: &'static str,
-    /// The clients that read it.
+    /// The clients that read the file.
     pub clients: &'static str,
-    /// The part of it that starts programs.
+    /// The part of the file that starts programs.
     pub starts: &'static str,
     /// The source of that knowledge.
     pub known: KnownFrom,
@@ -295,7 +295,7 @@ impl ClientFile {
         self.path.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Tells whether it stands for everything below a directory.
+    /// Tells whether the row stands for everything below a directory.
     pub(crate) fn is_directory(&self) -> bool {
         self.path.ends_with('/')
     }
@@ -305,8 +305,8 @@ impl ClientFile {
         self.path.contains('*')
     }
 
-    /// Tells whether a file system could take a path for it, or for something below it. `names` are those of
-    /// its own path, and `root` is the number of names in the root's path.
+    /// Tells whether a file system could take `path` for this file, or for something below this directory.
+    /// `names` are the names of the row's own path, and `root` is the number of names in the root's path.
     fn matches(&self, names: &[&str], path: &[FoldedName], root: usize) -> bool {
         let length = names.len();
         let is_at = |start: usize| {

@@ -1,5 +1,6 @@
 //! Opens a directory by its name in another ([`open_directory`]), or by a path beneath another
-//! ([`open_beneath`]). Follows no link. [`DirectoryKey`] tells whether a directory is the same as once.
+//! ([`open_beneath`]). Follows no link. [`DirectoryKey`] tells whether a directory is still the one of the
+//! past.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,8 +10,8 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Opens a directory by its name in another; on Windows also a volume that is mounted there. The error is
-/// [`StoreErrorKind::Changed`] if the name has become a link since the path was walked.
+/// Opens a directory by its name in another; on Windows also a volume that is mounted under that name. The
+/// error is [`StoreErrorKind::Changed`] if the name has become a link since the path was walked.
 pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
     os::open_directory(parent, Path::new(name)).map_err(|source| {
         let mut error = StoreError::from_io(Operation::Resolve, whole, source);
@@ -24,7 +25,7 @@ pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result
     })
 }
 
-/// Opens a directory by its path beneath another; `None` if there is none, or if a link is on the way.
+/// Opens a directory by its path beneath `root`; `None` if there is none, or if a link is on the way.
 pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     if let Some(directory) = os::open_directory_beneath(root, relative) {
         return Some(directory);
@@ -33,8 +34,8 @@ pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     relative.iter().try_fold(root, |directory, name| os::open_directory(&directory, Path::new(name)).ok())
 }
 
-/// The identity of a directory that lasts beyond a restart: its time of birth, where the system keeps one
-/// that nobody passes on, and its inode. All zeros where the file system has none that lasts.
+/// The identity of a directory that lasts beyond a restart: its creation time, except on Windows, and its
+/// inode number. All zeros if the file system has no lasting identity, or no creation time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct DirectoryKey(pub [u8; 16]);
 
@@ -46,7 +47,8 @@ impl DirectoryKey {
         let born = directory.dir_metadata().and_then(|metadata| metadata.created()).ok();
         let born = born.and_then(|born| born.into_std().duration_since(UNIX_EPOCH).ok());
         let born = born.and_then(|born| u64::try_from(born.as_nanos()).ok());
-        // A file's number on Windows counts how often it was given.
+        // On Windows, the number of a file includes a count of its reuses, so the creation time is not
+        // needed.
         let born = if cfg!(windows) { Some(0) } else { born };
         match (born, os::key_of_directory(directory)) {
             (Some(born), Ok((_, inode))) => {
@@ -57,7 +59,8 @@ impl DirectoryKey {
         }
     }
 
-    /// Tells whether this may be the key of the same directory. A key that is not known may be any.
+    /// Tells whether both may be keys of one directory. An unknown key (all zeros) may be that of any
+    /// directory.
     pub(crate) fn may_be(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::default())
     }

@@ -94,7 +94,7 @@ pub(crate) fn confine(
     system::confine(roots, state, network, beyond)
 }
 
-// These texts are for logs, and for whoever starts the program.
+// These texts are for logs, and for the person who starts the program.
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -181,8 +181,8 @@ mod system {
         gaps.map(|(_, gap)| gap).collect()
     }
 
-    /// Restricts this thread. By default, the crate asks for as much as the kernel supports. It also sets
-    /// `no_new_privs`, without which only root may use Landlock.
+    /// Restricts this thread. By default, the crate `landlock` restricts as much as the kernel supports. It
+    /// also sets `no_new_privs`, without which only root may use Landlock.
     fn restrict(
         roots: &Roots,
         state: Option<&Dir>,
@@ -200,8 +200,8 @@ mod system {
             ruleset = ruleset.add_rule(PathBeneath::new(root, access))?;
         }
         for away in roots.away() {
-            // Its mount point can be allowed although its volume does not answer. A volume that is mounted
-            // again later is not covered.
+            // The mount point can be allowed even while its volume does not answer. The rule does not cover a
+            // volume that is mounted there later.
             if let Ok(place) = PathFd::new(&away.path) {
                 ruleset = ruleset.add_rule(PathBeneath::new(place, access))?;
             }

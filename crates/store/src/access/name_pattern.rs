@@ -16,7 +16,7 @@ pub enum BadNamePattern {
     /// A `[` has no `]`.
     #[error("unclosed character class; missing ']'")]
     OpenClass,
-    /// In a class a range ends before it begins.
+    /// In a class, a range ends before it begins.
     #[error("invalid range; '{0}' > '{1}'")]
     Range(char, char),
     /// A `{` has no `}`.
@@ -67,12 +67,12 @@ pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
     Ok(Hir::concat(vec![Hir::look(Look::Start), named, or_nothing(below), Hir::look(Look::End)]))
 }
 
-/// Tells which of some expressions a path matches. A lazy automaton: its states are made when a path first
-/// needs them, and forgotten together once they take too much memory. So its time grows at most with the
-/// length of the path times that of all expressions.
+/// Tells which of some expressions a path matches. This is a lazy automaton: its states are made when a path
+/// first needs them, and are all dropped once they take too much memory. So its time grows at most with the
+/// product of the path's length and the length of all expressions.
 pub(crate) struct PathMatcher {
     automaton: DFA,
-    /// The states that were made, unless another thread has them.
+    /// The states that were made; `None` while another thread uses them.
     made: Mutex<Option<Cache>>,
 }
 
@@ -88,7 +88,7 @@ impl PathMatcher {
 
     /// Returns the index of the first expression that one of the paths matches.
     ///
-    /// No error is possible, since the automaton may always make new states; if there were one, the first
+    /// An error is not possible, since the automaton may always make new states. If there were one, the first
     /// expression would count as matched.
     pub(crate) fn first_match<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Option<usize> {
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,12 +117,12 @@ impl Reader<'_> {
         next
     }
 
-    /// Takes the next character, unless the pattern ends here, or, within braces, a branch of it.
+    /// Takes the next character; `None` if the pattern ends here, or, within braces, its current branch.
     fn take_within(&mut self, depth: usize) -> Option<char> {
         if self.is_at_end(depth) { None } else { self.take() }
     }
 
-    /// Tells whether the pattern ends here, or, within braces, a branch of it.
+    /// Tells whether the pattern ends here, or, within braces, its current branch.
     fn is_at_end(&self, depth: usize) -> bool {
         self.rest.is_empty() || self.rest.starts_with('}') || (depth > 0 && self.rest.starts_with(','))
     }
@@ -365,7 +365,7 @@ mod tests {
         assert!(matches(&format!("{}a{}", "{".repeat(DEPTH), "}".repeat(DEPTH)), "a"));
     }
 
-    /// Nothing that a person wants protected passes for something else.
+    /// An error protects too much rather than too little.
     #[test]
     fn where_the_automaton_gives_up_the_first_expression_counts_as_matched() {
         let gives_up = DFA::config().match_kind(MatchKind::All).quit(b'x', true);

@@ -1,5 +1,5 @@
-//! Replaces the first wall in tests of the second: follows every path wherever it leads. It is built only
-//! with the feature `simulation`, never into a release.
+//! Replaces the first wall, which keeps paths in the roots, in tests of the second: follows every path
+//! wherever it leads. It is built only with the feature `simulation`, never into a release.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::access::place::Place;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Returns the place of any path at all, if its directory exists; `None` as long as paths are contained.
+/// Returns the place of any path whose directory exists; `None` while paths are contained.
 pub(crate) fn place(path: &Path) -> Option<Place> {
     if os::has_containment() {
         return None;

@@ -127,8 +127,8 @@ impl Patterns {
         Ok(Self { texts: texts.to_vec(), matcher: Some(Arc::new(matcher)), ..Self::default() })
     }
 
-    /// Returns the same patterns, but one with a slash matches from each of these directories, too, not only
-    /// from the root through which a file is reached.
+    /// Returns the same patterns, with more start directories: a pattern with a slash then matches from each
+    /// of these, not only from the root through which a file is reached.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
         if self.matcher.is_none() {
@@ -138,7 +138,8 @@ impl Patterns {
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
-    /// Whether a file matches any pattern. `path` is its absolute path, `relative` the one from its root.
+    /// Whether a file matches any pattern. `path` is its absolute path, and `relative` its path from its
+    /// root.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {
         self.matching(path, relative).is_some()

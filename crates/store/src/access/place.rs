@@ -31,8 +31,8 @@ const MAX_MISSING: usize = 100;
 /// The place of a file that is there, or would be: the handle of a directory beneath a root, and a name in
 /// it.
 ///
-/// If the handle's directory is renamed, the place goes with it. If another directory takes its name, that
-/// one is never entered.
+/// If the handle's directory is renamed, the place moves with it. A directory that then takes the old name is
+/// never entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The deepest parent that exists.
@@ -43,7 +43,7 @@ pub(crate) struct Place {
     pub(crate) missing: Vec<OsString>,
     pub(crate) name: OsString,
     pub(crate) path: PathBuf,
-    /// The same path from the root on.
+    /// `path`, relative to the root.
     pub(crate) relative: PathBuf,
     /// The links in the roots that led here.
     pub(crate) links: Vec<SymbolicLink>,
@@ -66,8 +66,8 @@ pub(crate) struct SymbolicLink {
 pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
-    /// Returns one for a place that the policy permits. Only `roots.rs` may call this, after it has checked
-    /// the policy.
+    /// Makes a writable place of one that the policy permits. Only `roots.rs` may call this, after it has
+    /// checked the policy.
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
     }
@@ -131,8 +131,8 @@ impl Place {
         self.by_link
     }
 
-    /// Tells whether no symbolic link led from this path, which was resolved, to the place. Its last name may
-    /// have another spelling.
+    /// Tells whether no symbolic link led from `path`, which was resolved, to the place. Their last names may
+    /// differ in spelling.
     #[must_use]
     pub(crate) fn is_directly_at(&self, path: &Path) -> bool {
         !self.by_link && self.path.parent() == path.parent()
@@ -145,13 +145,13 @@ impl Place {
         self.by_link && self.is_free()
     }
 
-    /// Tells whether nothing is here. False if that is unknown.
+    /// Tells whether no file is at the place. False if that is unknown.
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         self.is_taken().is_ok_and(|is_taken| !is_taken)
     }
 
-    /// Tells whether anything is here.
+    /// Tells whether any file is at the place.
     pub(crate) fn is_taken(&self) -> Result<bool, StoreError> {
         match self.identity() {
             Ok(_) => Ok(true),
@@ -314,29 +314,29 @@ impl OpenFile {
         &self.metadata
     }
 
-    /// Returns the resolved path by which it was opened.
+    /// Returns the resolved path by which the file was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the file itself.
+    /// Returns the open file.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Reads size and times again. To be called once the lock is held.
+    /// Reads size and times again. The caller must call this once it holds the lock.
     pub fn refreshed(self) -> Result<Self, StoreError> {
         Self::new(self.file, self.path)
     }
 
-    /// Returns the bytes that it had when it was opened.
+    /// Returns the bytes of the file, up to its size when it was opened.
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         Bytes { file: &self.file, size: self.identity.size }
     }
 
-    /// Tells whether size and times are the same as at the open. Then all reads since are of one state.
+    /// Tells whether size and times are the same as at the open. If so, all reads since then saw one state.
     pub fn is_unchanged(&self) -> io::Result<bool> {
         Ok(os::identity_of(&self.file)? == self.identity)
     }
@@ -392,7 +392,7 @@ impl Source for Bytes<'_> {
 mod tests {
     use super::*;
 
-    /// An error that stays is not tried again.
+    /// An error that lasts is not retried.
     #[test]
     fn what_cannot_be_read_is_an_error() {
         let directory = tempfile::tempdir().unwrap();

@@ -2,8 +2,8 @@
 //! are out of bounds altogether. The policy is fixed when the roots are opened. Only [`crate::access::roots`]
 //! asks it, for every path of every call.
 //!
-//! It judges by paths, by the links that led there, and for a few files by identity. It does not recognise
-//! other hard links and bind mounts.
+//! The policy judges by paths, by the links that led there, and for a few files by identity. It does not
+//! recognise other hard links and bind mounts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -27,21 +27,21 @@ pub(crate) struct Policy {
     is_unprotected: bool,
     patterns: Patterns,
     own: OwnFiles,
-    /// The exceptions: files that are not protected although they are so by default.
+    /// The exceptions: files that lose their default protection.
     exempt: Patterns,
     closed: Vec<Closed>,
 }
 
-/// Files that are protected whatever root they are in.
+/// Files that are protected in every root.
 #[derive(Clone, Default, Debug)]
 struct OwnFiles {
     listed: FileList,
-    /// The names in their paths, both as written and without links. The files are listed, and looked up, when
-    /// something is first written.
+    /// The names in the paths of the files, both as written and without links. The files are listed, and
+    /// looked up, when something is first written.
     paths: OnceLock<Vec<Vec<FoldedName>>>,
 }
 
-/// Lists files.
+/// A function that lists files.
 #[derive(Clone)]
 pub(crate) struct FileList(pub(crate) Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>);
 
@@ -68,7 +68,7 @@ impl OwnFiles {
     }
 }
 
-/// A directory of which nothing may even be read.
+/// A directory in which nothing may be read or written.
 #[derive(Clone, Debug)]
 struct Closed {
     path: PathBuf,
@@ -94,7 +94,7 @@ impl Policy {
         Self { patterns, ..self }
     }
 
-    /// Returns the same policy, which protects these very files, too.
+    /// Returns the same policy, which also protects exactly these files.
     #[must_use]
     pub(crate) fn protecting_files(self, files: FileList) -> Self {
         Self { own: OwnFiles { listed: files, paths: OnceLock::new() }, ..self }
@@ -121,14 +121,14 @@ impl Policy {
         self.read_only
     }
 
-    /// Tells whether a path without links lies in a directory that is closed.
+    /// Tells whether a path without links lies in a closed directory.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
         // Letter case is ignored. Where it counts, this also closes directories whose path differs only in
         // letter case.
         self.closed.iter().any(|closed| lies_in(path, &closed.path))
     }
 
-    /// Tells whether a directory that is closed is this one or lies below it, by their paths.
+    /// Tells whether, by the paths, a closed directory is this one or lies below it.
     pub(crate) fn closes_below(&self, path: &Path) -> bool {
         self.closed.iter().any(|closed| lies_in(&closed.path, path))
     }
@@ -141,15 +141,15 @@ impl Policy {
         }
     }
 
-    /// Tells whether a directory with this device and inode is closed, or its parent is, by whatever path it
+    /// Tells whether a directory with this device and inode, or its parent, is closed, by whatever path it
     /// was reached.
     pub(crate) fn closes_directory(&self, directory: &Dir, key: Option<(u64, u64)>) -> bool {
         let is_closed = |key| self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key);
         !self.closed.is_empty() && (is_closed(key) || is_closed(os::key_of_parent(directory)))
     }
 
-    /// Tells why a place may not be written to; `None` if it may. `aliases` returns those of all roots; it is
-    /// called only if they matter.
+    /// Tells why a place may not be written to; `None` if it may. `aliases` returns the aliases of all roots;
+    /// it is called only if they matter.
     pub(crate) fn protection<'a>(
         &self,
         place: &Place,
@@ -185,7 +185,7 @@ impl Policy {
     }
 }
 
-/// Tells whether a path is that of a directory, or below it, ignoring letter case.
+/// Tells whether a path names a directory or lies below it, ignoring letter case.
 fn lies_in(path: &Path, directory: &Path) -> bool {
     let mut parts = path.components();
     directory

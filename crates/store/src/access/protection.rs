@@ -8,13 +8,13 @@ use crate::access::client_files::ClientFile;
 pub enum Protection {
     /// Nothing may be written at all.
     ReadOnly,
-    /// It is `.git`, or lies below it. When a person uses git, hooks run, and so do programs that git's
+    /// The file is `.git`, or lies below it. When a person uses git, hooks run, and so do programs that git's
     /// configuration names.
     Git,
-    /// A client starts programs by it, or by the directory that it lies in.
+    /// The file, or the directory that it lies in, tells a client which programs to start.
     ClientFile(&'static ClientFile),
-    /// It is a person's own configuration of a client, which names the programs that the client starts.
+    /// The file is a person's own configuration of a client, which names the programs that the client starts.
     OwnConfiguration,
-    /// It matches this pattern of the configuration.
+    /// The file matches this pattern of the configuration.
     Pattern(String),
 }

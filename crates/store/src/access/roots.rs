@@ -4,8 +4,8 @@
 //! root the path leads to. The file is then opened from that root's handle, with no link left to follow. So
 //! nothing outside is reached, whatever is swapped in between.
 //!
-//! [`crate::access::policy`] decides which files are protected *within* a root. This module asks it, so that
-//! a caller who has a place need not ask again.
+//! [`crate::access::policy`] decides which files are protected *within* a root. This module asks the policy,
+//! so that a caller who has a place need not ask again.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -33,8 +33,7 @@ use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
 /// Tells whether paths are kept in the roots. They always are, except in a test of
-/// [`Workspace::confine`](crate::Workspace::confine), which uses the feature `simulation` with its way
-/// `no-containment`.
+/// [`Workspace::confine`](crate::Workspace::confine) that simulates `no-containment` (feature `simulation`).
 #[must_use]
 pub fn has_containment() -> bool {
     #[cfg(feature = "simulation")]
@@ -50,7 +49,7 @@ pub(crate) const PATH_LENGTH: usize = 32_767;
 /// The allowed directories. Each is open, except those whose volume does not answer yet.
 #[derive(Debug)]
 pub(crate) struct Roots {
-    /// In the order given.
+    /// The configured directories, in the order given.
     configured: Vec<Configured>,
     /// The directories that are never served.
     unserved: Vec<Unserved>,
@@ -59,7 +58,8 @@ pub(crate) struct Roots {
     policy: Policy,
     /// The directory that `~` stands for.
     home: Option<PathBuf>,
-    /// Whether paths are those that files had once. They had no links, so a link now leads to another file.
+    /// Whether paths are those that files had in the past. Such a path had no links, so a link on it now
+    /// leads to another file.
     are_past: bool,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Roots {
 #[derive(Debug)]
 struct Configured {
     root: OnceLock<Root>,
-    /// The reason why it was not opened at the start.
+    /// The reason why the directory was not opened at the start.
     away: Option<Unserved>,
 }
 
@@ -76,7 +76,7 @@ impl Configured {
         Self { root: OnceLock::from(root), away: None }
     }
 
-    /// Returns the reason why it was away at the start, as long as it is not open.
+    /// Returns the reason why the directory was away at the start, as long as it is not open.
     fn away(&self) -> Option<&Unserved> {
         self.away.as_ref().filter(|_| self.root.get().is_none())
     }
@@ -90,12 +90,12 @@ impl Configured {
 #[derive(Debug)]
 pub(super) struct Root {
     pub(super) path: PathBuf,
-    /// The path by which it was opened.
+    /// The path by which the root was opened.
     pub(super) named: PathBuf,
     key: (u64, u64),
     pub(super) directory: Arc<Dir>,
     spelling: Spelling,
-    /// Whether it is known to be on a file system of this machine.
+    /// Whether the root is known to be on a file system of this machine.
     is_local: bool,
 }
 
@@ -144,13 +144,13 @@ pub enum PathError {
     /// No file of Windows can have a name that is in the path.
     #[error("no file can be named `{}`", .0.name)]
     Unusable(UnusableName),
-    /// The path leads into a root, and cannot be followed there.
+    /// The path leads into a root, but following it there fails.
     #[error(transparent)]
     Failed(StoreError),
 }
 
 impl PathError {
-    /// The problem of a path that leads outside, before anyone has searched for the file that was meant.
+    /// The problem of a path that leads outside, without suggestions.
     pub(crate) const OUTSIDE: Self = Self::Outside { suggested: None };
 }
 
@@ -175,8 +175,8 @@ impl Roots {
         })
     }
 
-    /// Opens directories by the real paths that they had once. Each must still be the directory of its key,
-    /// as far as that can be told. No link is followed, neither to a root nor in it.
+    /// Opens directories by the real paths that they had in the past. Each must still be the directory of its
+    /// key, as far as the system tells. No link is followed, neither to a root nor in it.
     pub(crate) fn open_as_they_were(
         directories: &[(PathBuf, DirectoryKey)],
         policy: Policy,
@@ -193,9 +193,9 @@ impl Roots {
         self.handle_of(path).map_or_else(DirectoryKey::default, |root| DirectoryKey::of(root))
     }
 
-    /// Opens each directory that can be opened, as [`Roots::open_with`] does. Keeps a note of the others, and
-    /// of those already known not to be served. A directory whose volume does not answer is opened later, by
-    /// a call that names it once the volume answers.
+    /// Opens each directory that can be opened, as [`Roots::open_with`] does. Records the others as unserved,
+    /// in addition to those in `unserved`. If a directory's volume does not answer yet, a later call that
+    /// names the directory opens it.
     #[must_use]
     pub(crate) fn open_what_is_there(
         wanted: &[ConfiguredDirectory],
@@ -247,13 +247,13 @@ impl Roots {
         self.configured.iter().filter_map(Configured::away).chain(&self.unserved)
     }
 
-    /// Returns those directories whose volume does not answer now, but may answer later.
+    /// Returns the configured directories whose volume does not answer now, but may answer later.
     pub(crate) fn away(&self) -> impl Iterator<Item = &Unserved> {
         self.configured.iter().filter_map(Configured::away)
     }
 
     /// Opens the directories whose volume answers by now. Each may take as long as the system waits for a
-    /// volume. While one thread waits, others go on without the directories.
+    /// volume. While one thread waits, other threads continue without the directories.
     pub(crate) fn open_what_is_back(&self) {
         let Ok(_opening) = self.opening.try_lock() else { return };
         for configured in &self.configured {
@@ -309,7 +309,8 @@ impl Roots {
         self.policy.closes_directory(directory, os::key_of_directory(directory).ok())
     }
 
-    /// Tells the same of a directory whose parent is known not to be out of bounds.
+    /// Tells what [`Roots::closes_directory`] tells, if the directory's parent is known not to be out of
+    /// bounds.
     #[must_use]
     pub(crate) fn is_closed(&self, directory: &Dir) -> bool {
         self.policy.is_closed(directory)
@@ -367,16 +368,16 @@ impl Roots {
         }
     }
 
-    /// Returns a place that was found by this path, unless it is out of bounds by another one that it has got
-    /// since.
+    /// Returns a place that was found by the path `found_by`, unless it is out of bounds by the path that it
+    /// has got since then.
     fn unless_closed(&self, place: Place, found_by: &Path) -> Result<Place, PathError> {
         let is_closed = || self.policy.closes_path(&place.path) || self.closes_parent_of(&place);
         if place.path != found_by && is_closed() { Err(PathError::OUTSIDE) } else { Ok(place) }
     }
 
-    /// Returns the identity of the file that a path names in a root by its text, if the system knows it at
-    /// once: no disk, link or other file system is on the way. This gives no permission to open the file;
-    /// only [`Roots::resolve`] does.
+    /// Returns the identity of the file that a path names in a root by its text, if the system knows the
+    /// identity at once: no disk, link or other file system is on the way. This gives no permission to open
+    /// the file; only [`Roots::resolve`] does.
     pub(crate) fn identity_at_once(&self, path: &Path) -> Option<Identity> {
         let roots = self.served().map(|(_, root)| root).filter(|root| path.starts_with(&root.path));
         let root = roots.max_by_key(|root| root.path.as_os_str().len()).filter(|root| root.is_local)?;
@@ -429,8 +430,8 @@ impl Roots {
         let mut attempts = Attempts::new(Cancellation::none());
         loop {
             match self.place_once(path) {
-                // Another program or another machine was replacing a directory on the way, so that it could
-                // not be looked at for a moment.
+                // Another program or another machine was replacing a directory on the way, so that a lookup
+                // failed for a moment.
                 Err(PathError::Failed(error)) if attempts.again(&error) => {}
                 Err(PathError::RootReplaced { .. }) if attempts.count() => {}
                 Err(PathError::Unserved(away)) if self.is_back(&away) && attempts.count() => {}
@@ -562,7 +563,7 @@ impl Root {
     }
 }
 
-/// Returns the error for a path of the past that a link leads elsewhere now.
+/// Returns the error for a path that a file had in the past, and that a link now leads elsewhere.
 fn led_elsewhere(path: &Path) -> PathError {
     PathError::Failed(StoreError::new(Operation::Resolve, path, StoreErrorKind::OtherDirectory))
 }
@@ -619,7 +620,7 @@ mod tests {
         assert!(is_outside(&Place { path: closed.path, ..open }), "by its path");
     }
 
-    /// Returns roots of which one, the directory `away`, is away so many times.
+    /// Returns roots in which the directory `away` is configured this many times, and is always away.
     fn with_away(directory: &Path, times: usize) -> (Roots, Unserved) {
         let path = directory.join("away");
         let wanted = ConfiguredDirectory { named: path.clone(), path };
@@ -628,7 +629,7 @@ mod tests {
         (roots, away)
     }
 
-    /// Two calls can name it at once.
+    /// Two calls can name the root at once.
     #[test]
     fn a_root_that_another_call_has_opened_is_back() {
         let directory = tempfile::tempdir().unwrap();
@@ -651,7 +652,7 @@ mod tests {
         assert_eq!(roots.away().count(), 0);
     }
 
-    /// The second one stays away as long as only the first one is asked for.
+    /// The second entry stays away as long as the calls name only the first.
     #[test]
     #[cfg(unix)]
     fn a_root_that_is_away_twice_is_not_asked_for_without_end() {

@@ -26,8 +26,8 @@ pub(crate) struct Spelling {
 }
 
 impl Spelling {
-    /// Returns the place with the names that its directories list, if letter case does not count there. The
-    /// place's relative path starts at the handle `root`.
+    /// Returns the place with the names that its directories list, if letter case does not count on its file
+    /// system. The place's relative path starts at the handle `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
         let Some((device, _)) = place.directory_key else { return place };
         let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
@@ -62,7 +62,7 @@ fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
 }
 
 /// Tells whether a name that exists is also found in the other letter case, while the directory does not list
-/// both; `None` if that cannot be told.
+/// both; `None` if that is unknown.
 fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     let turned = turned(name)?;
     directory.symlink_metadata(name).ok()?;
@@ -108,8 +108,8 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
     stored.unwrap_or_else(|| one_of(&names_of(directory).unwrap_or_default(), name))
 }
 
-/// Returns the name of a list that a name means. Returns the given name if it is listed, or if no name of the
-/// list, or more than one, could be meant.
+/// Returns the listed name that `name` means. Returns `name` itself if it is listed, or if none or several of
+/// the listed names could be meant.
 fn one_of(names: &BTreeSet<OsString>, name: &OsStr) -> OsString {
     let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
     let only = |is_it: &dyn Fn(&OsStr) -> bool| match names
@@ -129,11 +129,11 @@ fn one_of(names: &BTreeSet<OsString>, name: &OsStr) -> OsString {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Returns the place with each of its names as its directory lists it, which `listed` tells; `None` if a
+/// Returns the place with each of its names as its directory lists it, by the function `listed`; `None` if a
 /// directory cannot be opened by that name.
 fn as_listed(place: &Place, root: &Arc<Dir>, listed: &dyn Fn(&Dir, &OsStr) -> OsString) -> Option<Place> {
     let parents = existing_parents(place)?;
-    // An edit in the root has a handle of its own (`os::hold`).
+    // If the parent is the root, the place keeps its own handle of it, which an edit needs (`os::hold`).
     let mut directory = if parents.as_os_str().is_empty() { &place.directory } else { root }.clone();
     let mut relative = PathBuf::new();
     for name in parents {

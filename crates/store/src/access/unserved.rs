@@ -11,9 +11,9 @@ use crate::os;
 /// A directory as it was configured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfiguredDirectory {
-    /// Its name as it was written.
+    /// The name of the directory as it was written.
     pub named: PathBuf,
-    /// The absolute path that this means.
+    /// The absolute path that this name means.
     pub path: PathBuf,
 }
 
@@ -21,34 +21,34 @@ pub struct ConfiguredDirectory {
 /// answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unserved {
-    /// Its name as it was written; empty if no name was written, or an empty one.
+    /// The name of the directory as it was written; empty if no name was written, or an empty one.
     pub named: PathBuf,
-    /// The absolute path that this means; empty where it means none.
+    /// The absolute path that this name means; empty if it means none.
     pub path: PathBuf,
-    /// The reason why it is not served.
+    /// The reason why the directory is not served.
     pub why: WhyUnserved,
 }
 
 /// The reasons why a directory is not served.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhyUnserved {
-    /// It cannot be opened.
+    /// The directory cannot be opened.
     Failed {
         /// The error, as far as a person can act on it.
         kind: StoreErrorKind,
-        /// Whether it is a file.
+        /// Whether the path is that of a file.
         is_file: bool,
-        /// Whether it may be opened later: its volume, or the way there, does not answer.
+        /// Whether the directory may be opened later: its volume, or the way there, does not answer.
         is_temporary: bool,
-        /// The system's own words.
+        /// The system's own message.
         cause: Box<str>,
     },
-    /// Its name is empty.
+    /// The name is empty.
     Empty,
-    /// None was named, and the current one is nobody's project.
+    /// No directory was named, and the current directory is served only if it is named.
     OnlyWhenNamed(FileOwner),
-    /// It is the current directory, or is named from there on, and the current directory cannot be read. The
-    /// text is the system's own.
+    /// The directory is the current one, or named relative to it, and the current directory cannot be read.
+    /// The text is the system's own message.
     NoCurrentDirectory(String),
 }
 
@@ -66,9 +66,9 @@ pub enum FileOwner {
 }
 
 /// Tells whose files lie in a directory that is served only when named; `None` if it can be served by
-/// default. `home` is the person's directory. Each of `of_system`, with all below it, belongs to the system
-/// or its programs. All are real paths. Names are compared as the file system that tells the fewest names
-/// apart would do it.
+/// default. `home` is the person's home directory. Each of `of_system`, with all below it, belongs to the
+/// system or its programs. All are real paths. Two names count as the same if any file system takes them for
+/// the same.
 #[must_use]
 pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<FileOwner> {
     let lies_in = |above: &Path| {
@@ -87,7 +87,7 @@ pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathB
     }
 }
 
-/// Tells whether two paths lead to one directory, through whatever links, drives and shares.
+/// Tells whether two paths lead to one directory, over whatever links, drives and shares.
 #[must_use]
 pub fn is_same_directory(one: &Path, other: &Path) -> bool {
     let key = os::key_of_path(one);
@@ -95,7 +95,7 @@ pub fn is_same_directory(one: &Path, other: &Path) -> bool {
 }
 
 impl Unserved {
-    /// Makes the note of a directory that could not be opened just now.
+    /// Makes the entry of a directory that could not be opened just now.
     pub(crate) fn failed(wanted: &ConfiguredDirectory, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
@@ -105,13 +105,13 @@ impl Unserved {
         Self { named: wanted.named.clone(), path: wanted.path.clone(), why }
     }
 
-    /// Tells whether it may be opened later.
+    /// Tells whether the directory may be opened later.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         matches!(self.why, WhyUnserved::Failed { is_temporary: true, .. })
     }
 
-    /// Tells whether a path lies in it, by its text.
+    /// Tells whether a path lies in the directory, by its text.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         matches!(self.why, WhyUnserved::Failed { .. }) && path.starts_with(&self.path)
     }

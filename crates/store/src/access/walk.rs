@@ -25,7 +25,7 @@ struct Walk {
     entered: Vec<(PathBuf, usize)>,
     /// The symbolic links in a root that the walk followed.
     links: Vec<SymbolicLink>,
-    /// The path of a root where there is nothing now, or something else.
+    /// The path of a root that is gone, or is another file or directory now.
     replaced: Option<PathBuf>,
     /// Set if there are too many links, or a `..` follows a name that is no directory.
     failure: Option<StoreErrorKind>,
@@ -152,8 +152,8 @@ impl Roots {
         walk
     }
 
-    /// Begins, or begins again, at the top of an absolute path. Returns `false` if the top may not be looked
-    /// at, since a look would tell another machine who asks.
+    /// Starts, or restarts, at the top of an absolute path. Returns `false` if the top may not be looked up,
+    /// since the lookup would tell another machine who this user is.
     fn start(&self, walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) -> bool {
         restart(walk, pending, path);
         let is_known =
@@ -168,9 +168,9 @@ impl Roots {
         true
     }
 
-    /// Notes it if the walk stands on a root. Compares identities, since a directory can have several paths
-    /// (letter case, bind mounts, drives of shares), or the paths where there is no identity. On Windows, the
-    /// walk then goes on from the root's own path.
+    /// Records a root if the walk has reached one. Compares identities, since a directory can have several
+    /// paths (letter case, bind mounts, drives of shares), or paths if there is no identity. On Windows, the
+    /// walk then continues from the root's own path.
     fn enter(&self, walk: &mut Walk, looked: Option<&Looked>) {
         let is_by_path = |root: &Root| root.is_named(&walk.path);
         let is_here = |root: &Root| match looked {
@@ -190,8 +190,8 @@ impl Roots {
     }
 }
 
-/// Returns the reason why a walk did not find the root of this path: it is gone, or its file system does not
-/// answer.
+/// Returns the reason why a walk did not find the root of this path: the root is gone, or its file system
+/// does not answer.
 fn why_it_is_not_there(root: PathBuf) -> PathError {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     match root.symlink_metadata() {
@@ -208,7 +208,7 @@ fn same_top(one: &Path, other: &Path) -> bool {
     top(one).zip(top(other)).is_some_and(|(one, other)| same_path(&one, &other))
 }
 
-/// Begins again at the start of an absolute path.
+/// Restarts at the top of an absolute path.
 fn restart(walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) {
     // On Windows, a link to `\name` stays on its own drive.
     let prefix = walk.path.components().next().filter(|part| matches!(part, Component::Prefix(_)));
@@ -229,7 +229,7 @@ fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
 }
 
 /// Opens the deepest directory of `parents` that exists, from a root's handle and following no link. Also
-/// returns the names below it.
+/// returns the names below that directory.
 fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
     if parents.as_os_str().is_empty() {
         return Ok((os::hold(root).context(Operation::Resolve, whole)?, Vec::new()));

@@ -19,7 +19,7 @@ pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
 pub enum Unusable {
     /// It has a character that no name may have.
     Character(char),
-    /// It has a colon, after which the name of a stream follows.
+    /// It has a colon, which the name of a stream follows.
     Stream,
     /// It ends in a dot or a space, which Windows drops.
     End,
@@ -34,7 +34,7 @@ pub struct UnusableName {
     pub name: String,
     /// The fault.
     pub why: Unusable,
-    /// The whole path of the file that Windows would take it for, if there is such a path.
+    /// The whole path of the file that Windows would open instead, if there is such a path.
     pub instead: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum PathStart {
     RootRelative,
     /// Another name in the device namespace, such as `\\.\PhysicalDrive0`.
     Device,
-    /// From the current directory on.
+    /// `name`: from the current directory on.
     Relative,
 }
 
@@ -121,7 +121,8 @@ impl Spelled {
         PathBuf::from(self.head.clone() + &self.names.join("\\"))
     }
 
-    /// Returns the same with `/`, as the beginning of a pattern; `None` for a path that is not absolute.
+    /// Returns the absolute path with `/`, as the beginning of a pattern; `None` for a path that is not
+    /// absolute.
     pub(crate) fn pattern(&self) -> Option<String> {
         self.is_absolute().then(|| (self.head.clone() + &self.names.join("\\")).replace('\\', "/"))
     }
@@ -137,11 +138,11 @@ impl Spelled {
         faults.map(|(name, why)| UnusableName { name: name.clone(), why, instead: self.instead() }).collect()
     }
 
-    /// Returns the path that Windows would take this absolute one for.
+    /// Returns the path that Windows would use instead of this absolute one.
     fn instead(&self) -> Option<PathBuf> {
         let names = self.names.iter().map(|name| taken_for(name).to_owned()).collect();
         let other = Self { names, ..self.clone() };
-        // No name is `..` any more: without its dots it is empty.
+        // A name `..` is empty without its dots.
         let is_fine = other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
         is_fine.then(|| other.plain())
     }

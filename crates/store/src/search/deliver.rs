@@ -63,7 +63,7 @@ impl SearchFault {
             StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
             StoreErrorKind::Changed => Self::Skip(Cause::Changed),
             StoreErrorKind::NotDownloaded => Self::Skip(Cause::Elsewhere),
-            // Opening a socket or a FIFO fails with one of these.
+            // The errors for a socket or a FIFO are among these.
             _ => Self::Skip(Cause::Unreadable),
         }
     }

@@ -1,4 +1,4 @@
-//! The search for the file that was meant by a path that leads to none: [`LikelyFiles`].
+//! The search for the file that a caller meant by a path that leads to no file: [`LikelyFiles`].
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,14 +13,14 @@ use crate::error::{Operation, StoreError, StoreErrorKind, Suggestion};
 
 /// The most directory entries, in all roots together, that one search looks at.
 const ENTRIES: usize = 20_000;
-/// The most files that are named.
+/// The most files that are suggested.
 const NAMED: usize = 3;
-/// The most equally likely files that are tried, to see whether they can be named.
+/// The most equally likely files that are opened, to see whether they can be suggested.
 const OPENED: usize = 16;
 /// The number of bytes of a file that are looked at for NUL bytes, which show that it is binary.
 const HEAD: u64 = 8192;
 
-/// The purpose for which a file is wanted whose path is wrong. Only files that allow this purpose are
+/// The purpose for which a call wants a file whose path is wrong. Only files that allow this purpose are
 /// suggested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -28,16 +28,16 @@ pub enum Purpose {
     Reading,
     /// To be searched or listed: a directory does as well.
     Finding,
-    /// To be edited: protected files are not named.
+    /// To be edited: protected files are not suggested.
     Editing,
-    /// To be made: only its directory must exist, and the path is only put into the usual notation.
+    /// To be made: only its directory must exist, and the path is only converted to the usual notation.
     Creating,
 }
 
 /// Looks for the files that the paths of one call were meant for, after these paths have failed.
 ///
-/// Each file that it names was resolved as a call would do it. So it tells nothing of what is outside the
-/// roots or out of bounds.
+/// Each suggested file was resolved as a call would resolve it. So the suggestions reveal nothing that is
+/// outside the roots or out of bounds.
 #[derive(Debug)]
 pub(crate) struct LikelyFiles<'a> {
     roots: &'a Roots,
@@ -52,7 +52,7 @@ impl<'a> LikelyFiles<'a> {
         Self { roots, writing: roots.for_writing(), purpose, cancellation, entries: ENTRIES }
     }
 
-    /// Returns the same search, which looks at no more directory entries than these.
+    /// Returns the same search with this limit of directory entries.
     #[cfg(all(test, target_os = "linux"))]
     pub(crate) fn of_entries(self, entries: usize) -> Self {
         Self { entries, ..self }
@@ -112,8 +112,8 @@ impl<'a> LikelyFiles<'a> {
         })
     }
 
-    /// Returns the paths that these can stand for. A relative path is taken from each root on, and from each
-    /// root's parent on.
+    /// Returns the paths that these can stand for. A relative path is taken as relative to each root, and to
+    /// each root's parent.
     fn targets<'b>(&self, paths: impl IntoIterator<Item = &'b PathBuf>) -> Vec<PathBuf> {
         // An absolute path replaces what it is joined to.
         let bases: Vec<&Path> =
@@ -142,8 +142,8 @@ impl<'a> LikelyFiles<'a> {
             .find_map(|group| self.named(group.iter().map(|(_, path)| path.clone()), false, walk.is_cut))
     }
 
-    /// Names the paths that can be named, one for each real path, and three at most; `is_cut` says that there
-    /// may be more. Stops at the fourth, which shows that there are more.
+    /// Suggests those paths that can be suggested, one for each real path, and three at most. `is_cut` says
+    /// that there may be more. Stops at the fourth, which shows that there are more.
     fn named(
         &self,
         paths: impl IntoIterator<Item = PathBuf>,
@@ -164,8 +164,8 @@ impl<'a> LikelyFiles<'a> {
         (!paths.is_empty()).then(|| Box::new(Suggestion { paths, are_all }))
     }
 
-    /// Returns the real path of a file that allows the purpose; of one that is not named exactly, only if it
-    /// does not look binary.
+    /// Returns the real path of a file that allows the purpose. If the requested path does not name the file
+    /// exactly, the file must not look binary, either.
     fn real(&self, path: &Path, is_exact: bool) -> Option<PathBuf> {
         let text = path.to_str()?;
         let place = match self.purpose {

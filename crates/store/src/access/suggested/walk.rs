@@ -20,20 +20,20 @@ const FAR: usize = 2;
 /// If the part before the first dot is no longer than this, names may differ in one character at most.
 /// `map.test.ts` is no slip for `nan.test.ts`, nor `bash` for `fish`.
 const SHORT: usize = 4;
-/// The most names that a path may have to be searched for.
+/// The most names in a path for which a walk is made.
 pub(super) const NAMES: usize = 64;
 /// The deepest level that a walk reaches.
 const DEPTH: usize = 32;
 
-/// The file that marks a directory as a cache, all of which can be made again
+/// The file that marks a directory as a cache, whose content can be made again
 /// (<https://bford.info/cachedir/>).
 const CACHE: &str = "CACHEDIR.TAG";
-/// The directory in which npm keeps fetched packages, often more files than all others together.
+/// The directory in which npm keeps fetched packages. It often has more files than all others together.
 const FETCHED: &str = "node_modules";
 
-/// The rank of a file that was perhaps meant, the likeliest first: the characters in which its path
-/// differs from the requested one or, for a file of the same name elsewhere, the names that their ends have
-/// in common.
+/// The rank of a suggestion, the likeliest first: the number of characters in which its path differs from the
+/// requested path. Files of the same name elsewhere come after these, ranked by the number of last names that
+/// both paths have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Score(usize, Reverse<usize>);
 
@@ -44,14 +44,14 @@ pub(super) struct Walk<'a> {
     /// Whether a directory was left out, so that there may be more files.
     pub(super) is_cut: bool,
     pub(super) cancellation: Cancellation<'a>,
-    /// Whether a directory is as good as a file.
+    /// Whether a directory is also a result.
     pub(super) takes_directories: bool,
 }
 
 impl Walk<'_> {
-    /// Returns the files and links, by their paths from the root on, to which `relative` leads if its names
-    /// are replaced by similar ones; without any, those of the same name elsewhere, nearby directories first.
-    /// Directories that are `closed` are not looked into for these.
+    /// Returns the files and links, by their paths from the root, to which `relative` leads if its names are
+    /// replaced by similar ones. If there are none, returns those of the same name elsewhere, nearby
+    /// directories first. This second search does not enter `closed` directories.
     pub(super) fn likely(
         &mut self,
         root: &Arc<Dir>,
@@ -61,7 +61,8 @@ impl Walk<'_> {
         let names: Option<Vec<&str>> = relative.iter().take(NAMES + 1).map(OsStr::to_str).collect();
         let Some(names) = names.filter(|names| names.len() <= NAMES) else { return Vec::new() };
         let (mut similar, mut namesakes) = (Vec::new(), Vec::new());
-        // Directories whose names resemble those of the path, and by how much not; and all others.
+        // `ways` has directories whose names resemble those of the path, with the sum of the differences;
+        // `others` has all other directories.
         let (mut ways, mut others) = (vec![(PathBuf::new(), 0)], VecDeque::new());
         loop {
             let (directory, way) = match ways.pop() {
@@ -105,8 +106,8 @@ impl Walk<'_> {
     }
 
     /// Returns the entries of a directory, and whether each is a directory, sorted by name; empty if it
-    /// cannot be read. A directory with more entries than may still be seen is left out as a whole. Left out
-    /// are names that are not Unicode, and entries that are neither file, directory nor link.
+    /// cannot be read. A directory with more entries than may still be seen is left out as a whole. Names
+    /// that are not Unicode are left out, and so are entries that are neither file, directory nor link.
     fn entries(&mut self, root: &Arc<Dir>, directory: &Path) -> Vec<(String, bool)> {
         if self.left == 0 || self.cancellation.is_cancelled() {
             (self.left, self.is_cut) = (0, true);
@@ -138,11 +139,11 @@ fn common_end(one: &Path, other: &Path) -> usize {
     one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| is_folded(one, other)).count()
 }
 
-/// Returns in how many characters two names differ, if these are few: the optimal string alignment
-/// distance (Damerau-Levenshtein, where each place changes once). What some file systems ignore, such as
-/// letter case, does not count, nor which space it is. A name that differs only in digits (`test_1` is
-/// hardly a slip for `test_2`), or in its extension, is as far as one can be; of a directory on the way
-/// it is another one.
+/// Returns the number of characters in which two names differ, if it is small: the optimal string alignment
+/// distance (Damerau-Levenshtein, where each place changes once). Letter case, kinds of spaces, and whatever
+/// some file systems ignore in names do not count. A name that differs only in digits (`test_1` is hardly a
+/// slip for `test_2`), or in its extension, gets the largest distance; a directory on the way that differs so
+/// is another one.
 fn distance(asked: &str, listed: &str, is_last: bool) -> Option<usize> {
     let plain = |name: &str| name.to_lowercase().replace(char::is_whitespace, " ");
     let (one, other) = (plain(asked), plain(listed));
