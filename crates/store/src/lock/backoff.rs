@@ -11,9 +11,9 @@ use crate::os::patience::Patience;
 /// The time that a call waits for a lock, unless told otherwise.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
-/// The number of times that a lock is asked for without a pause: most are held for less than a millisecond.
+/// The number of attempts at a lock before the first pause: most locks are held for less than a millisecond.
 const EAGER: u32 = 8;
-/// The first pause after that, which doubles.
+/// The first pause. Each pause is twice as long as the one before, up to [`LONGEST`].
 const PAUSE: Duration = Duration::from_micros(100);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(5);
@@ -25,7 +25,7 @@ pub(crate) struct LockTimeout<'a> {
     pub limit: Duration,
     /// Checked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
     pub cancellation: Cancellation<'a>,
-    /// The observer that is told how long was waited.
+    /// The observer, which gets the time that the call has waited.
     pub observer: Observer,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Backoff<'a> {
 }
 
 impl Drop for Backoff<'_> {
-    /// Tells how long was waited, if there was a wait.
+    /// Tells the observer how long the call has waited, if it has.
     fn drop(&mut self) {
         if self.eager < EAGER {
             (self.wait.observer.lock_waited)(self.paused);
@@ -55,7 +55,7 @@ impl Drop for Backoff<'_> {
 }
 
 impl<'a> Backoff<'a> {
-    /// Starts the whole timeout.
+    /// Starts with the whole timeout.
     pub(crate) fn new(wait: &LockTimeout<'a>) -> Self {
         let patience = Patience::new(PAUSE, LONGEST, wait.limit);
         Self { start: Instant::now(), wait: *wait, eager: EAGER, patience, paused: Duration::ZERO }
@@ -72,7 +72,7 @@ impl<'a> Backoff<'a> {
             return Err(StoreErrorKind::Cancelled);
         }
         let begun = Instant::now();
-        // The time of the tries counts, too, not only that of the pauses.
+        // The time of the attempts counts, too, not only that of the pauses.
         if begun - self.start >= self.wait.limit {
             return Err(StoreErrorKind::Busy);
         }

@@ -19,7 +19,7 @@ const MAX_IN_PROGRESS: u64 = 8;
 #[derive(Debug, Default)]
 pub(crate) struct DeferredClose {
     counts: Arc<Counts>,
-    /// The channel to the thread, which starts with the first close and ends when this is dropped.
+    /// The channel to the thread, which starts with the first close and ends when this value is dropped.
     thread: Mutex<Option<Sender<Close>>>,
 }
 
@@ -30,7 +30,7 @@ struct Counts {
     ended: Condvar,
 }
 
-/// The number of closes that had ended at a moment, to find out whether any has ended since.
+/// The number of closes that had ended at one moment. Shows later whether any has ended since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseCount(u64);
 
@@ -92,8 +92,8 @@ impl DeferredClose {
         CloseCount(self.counts.get().1)
     }
 
-    /// Tells whether another try makes sense after `error`: the error says that the disk is full, and files
-    /// were closed since the work began. Waits for the closes in progress.
+    /// Tells whether another attempt makes sense after `error`: the error says that the disk is full, and
+    /// files were closed since the work began. Waits for the closes in progress.
     pub(crate) fn makes_room(&self, since: CloseCount, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;

@@ -26,7 +26,7 @@ impl LockedFile {
         &self.file
     }
 
-    /// Tells whether there is a lock at all; `false` on a file system that has none, which is worth a
+    /// Tells whether there is a lock at all; `false` on a file system without locks, which is worth a
     /// warning.
     #[must_use]
     pub(crate) fn is_guarded(&self) -> bool {
@@ -44,7 +44,7 @@ pub(crate) struct LockedSet {
     pub file_of: Vec<usize>,
 }
 
-/// Locks one file that may be written to, and waits if another holds it.
+/// Locks one file that may be written to, and waits if another call holds it.
 ///
 /// The error for a file without write permission is [`StoreErrorKind::PermissionDenied`], even though its
 /// directory would let it be replaced. Each call opens the file anew, so threads of one process exclude each
@@ -55,7 +55,7 @@ pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<Lock
     locked.map(|mut set| set.files.remove(0))
 }
 
-/// As [`lock_all_with`], with a whole timeout.
+/// Locks files as [`lock_all_with`] does, with the whole timeout.
 #[cfg(test)]
 pub(crate) fn lock_all(
     places: &[&WritablePlace],
@@ -66,9 +66,10 @@ pub(crate) fn lock_all(
 
 /// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
 ///
-/// Every place that cannot be opened is reported, by its index, before anything is locked; but a lease
-/// (fcntl(2)) of another program is waited for. So is a place that `is_written` chooses and that may not be
-/// written. If one lock cannot be taken, none is kept. `backoff` has the rest of the call's time.
+/// Every place that cannot be opened is reported, by its index, before anything is locked. So is every place
+/// that `is_written` chooses and that may not be written. A file on which another program has a lease
+/// (fcntl(2)) is waited for instead. If one lock cannot be taken, none is kept. `backoff` has the rest of the
+/// call's time.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,
@@ -77,8 +78,8 @@ pub(crate) fn lock_all_with(
     loop {
         let leased = match lock_once(places, is_written, backoff) {
             Ok(Some(set)) => return Ok(set),
-            // One of the names means another file by now. That is no failure, but it must not repeat for
-            // ever.
+            // One of the names means another file by now. That is no failure, but the attempts must end at
+            // some time.
             Ok(None) => Vec::new(),
             Err(problems) if problems.iter().all(|(_, error)| error.is_leased()) => problems,
             Err(problems) => return Err(problems),
@@ -145,7 +146,7 @@ fn wait_for(
         let is_guarded = match os::try_lock(file.file()) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
-                // The holder has replaced the file: the lock of the old inode is worth nothing.
+                // The holder has replaced the file: a lock on the old inode protects nothing.
                 if !place.identity().is_ok_and(|now| now.same_file(file.identity())) {
                     return Ok(None);
                 }
@@ -168,8 +169,8 @@ fn wait_for(
     }
 }
 
-/// Keeps other processes of this server from exchanging files in a directory until it is dropped; `path` is
-/// for the error.
+/// Keeps other processes of this server from exchanging files in a directory until the returned value is
+/// dropped. `path` is for the error.
 ///
 /// Locks nothing where the directory may not be read or the file system has no locks.
 pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {

@@ -59,7 +59,7 @@ pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     });
     let names: Vec<String> = names.collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // The same files also have a path by their volume (firmlinks).
+    // The same files also have a path that begins with their volume (firmlinks).
     let names = names.strip_prefix(&["system", "volumes", "data"]).unwrap_or(&names);
     let name = |at: usize| names.get(at).copied();
     match (name(0)?, name(2)) {
@@ -78,7 +78,7 @@ const USER_APPEND: u32 = 0x4;
 const SYSTEM_IMMUTABLE: u32 = 0x2_0000;
 const SYSTEM_APPEND: u32 = 0x4_0000;
 
-/// Returns the mark of chflags(1) among these flags that forbids an edit of the file, or of the names in the
+/// Returns the mark of chflags(1) among these flags that forbids an edit of the file, or of the names in a
 /// directory.
 pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     if flags & (USER_IMMUTABLE | SYSTEM_IMMUTABLE) != 0 {

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-/// Returns the time of the clock from which the times of files come.
+/// Returns the time by the clock from which files get their times.
 #[expect(clippy::disallowed_methods, reason = "a file's times are compared with the clock they come from")]
 pub(crate) fn now() -> SystemTime {
     SystemTime::now()

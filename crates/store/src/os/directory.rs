@@ -1,5 +1,5 @@
-//! A directory's handle, [`Dir`]. It is that of cap-std; on Windows, it replaces the operations that cap-std
-//! does by a path.
+//! A directory's handle, [`Dir`]: cap-std's, except on Windows, where a type of this crate replaces the
+//! operations that cap-std does by a path.
 
 #[cfg(not(windows))]
 pub(crate) use cap_std::fs::Dir;

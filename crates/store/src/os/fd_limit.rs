@@ -12,7 +12,7 @@ pub fn limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// Returns nothing: this platform has no such limit.
+/// Returns `None`: this platform has no such limit.
 #[cfg(not(unix))]
 #[must_use]
 pub fn limit() -> Option<u64> {
@@ -35,7 +35,7 @@ pub fn raise_limit() -> io::Result<()> {
 #[cfg(unix)]
 const AT_LEAST: u64 = 10_240;
 
-/// Raises a limit to the highest that `set` takes: to what it says itself, or to [`AT_LEAST`].
+/// Raises a limit to the highest value that `set` accepts: the maximum that `limit` reports, or [`AT_LEAST`].
 #[cfg(unix)]
 fn raise(limit: Rlimit, set: impl Fn(Rlimit) -> rustix::io::Result<()>) -> io::Result<()> {
     let Some(current) = limit.current.filter(|current| limit.maximum != Some(*current)) else {
@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// As macOS is, which reports no highest limit and refuses to have none.
+    /// Behaves like macOS, which reports no maximum but refuses to set none.
     #[test]
     fn where_the_highest_limit_is_refused_it_is_raised_to_what_is_taken_and_never_lowered() {
         let raised = |current| {

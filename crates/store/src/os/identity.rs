@@ -31,10 +31,10 @@ pub struct Identity {
     pub born: Option<NonZeroI64>,
 }
 
-/// The part of a file's identity that stays as long as it exists, whatever its names, also across a reboot:
-/// its number, and the time at which it was created, since another file can get the number later. The
-/// device's number is no part of it: it can differ after a reboot, and on another machine. Only where
-/// `os::identity_lasts` does it tell whether two files are one.
+/// The part of a file's identity that lasts as long as the file exists, whatever its names, also across a
+/// reboot: its number, and the time at which it was created, since another file can get the number later. The
+/// device's number is left out: it can differ after a reboot, and on another machine. Equal keys mean one
+/// file only where `os::identity_lasts` is true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileKey {
     /// Its number.
@@ -44,7 +44,7 @@ pub struct FileKey {
 }
 
 impl FileKey {
-    /// Whether both can be keys of one file. File systems that keep no time of creation tell by the number.
+    /// Whether both can be keys of one file. Without a time of creation, only the numbers are compared.
     pub(crate) fn matches(&self, other: &Self) -> bool {
         self.inode == other.inode && (self.born == other.born || self.born.is_none() || other.born.is_none())
     }
@@ -57,26 +57,26 @@ impl Identity {
         self.key() == other.key()
     }
 
-    /// Tells whether both are one file with one content, as far as size and time of change show. Unlike
-    /// equality, this survives a rename.
+    /// Tells whether both are one file with one content, as far as its size and the time of its last change
+    /// show. Unlike equality, this survives a rename.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
     }
 
-    /// Tells whether any change after `began` must show in the file's times.
+    /// Tells whether any change of the file after `began` must show in the file's times.
     #[must_use]
     pub fn has_settled(&self, began: SystemTime) -> bool {
         settles(&[self.mtime, self.ctime], began)
     }
 
-    /// Tells whether any change of its content after `began` must show in `mtime`.
+    /// Tells whether any change of the file's content after `began` must show in `mtime`.
     #[must_use]
     pub fn has_settled_content(&self, began: SystemTime) -> bool {
         settles(&[self.mtime], began)
     }
 
-    /// Returns what stays with the file.
+    /// Returns the part that lasts as long as the file.
     pub(crate) fn file_key(&self) -> FileKey {
         FileKey { inode: self.inode, born: self.born }
     }

@@ -6,10 +6,10 @@
 /// it, too. On a directory, it concerns the names in the directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
-    /// Nothing may be changed (`chattr +i`, `chflags uchg`). In a directory, no name may come or go.
+    /// Nothing may be changed (`chattr +i`, `chflags uchg`). In a directory, no name may be added or removed.
     Immutable,
-    /// Only new content may be added (`chattr +a`, `chflags uappnd`). In a directory, no name may go or be
-    /// given to another file.
+    /// Only new content may be added (`chattr +a`, `chflags uappnd`). In a directory, no name may be removed,
+    /// or be given to another file.
     AppendOnly,
 }
 
@@ -21,12 +21,12 @@ pub struct Lost {
     pub(super) flags: u32,
     /// Whether the project number, which quotas use, is different.
     pub project: bool,
-    /// Whether the size of the extents that it grows by is different.
+    /// Whether the size of the extents by which the file grows is different.
     pub extent_size: bool,
 }
 
 impl Lost {
-    /// Tells whether the new file has all that the old one had.
+    /// Tells whether the new file has all flags that the old one had.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self == Self::default()

@@ -77,14 +77,14 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))
 }
 
-/// Begins to write bytes of the file to the disk, and waits for nothing: [`sync_all`](crate::os::sync_all)
-/// then has less to wait for (`sync_file_range(2)`).
+/// Begins to write bytes of the file to the disk (`sync_file_range(2)`), without waiting.
+/// [`sync_all`](crate::os::sync_all) then has less to wait for.
 #[expect(unsafe_code, reason = "no crate at hand has sync_file_range(2)")]
 pub(crate) fn begin_sync(file: &File, from: u64, length: u64) {
     use std::os::fd::AsRawFd as _;
     let (Ok(from), Ok(length)) = (i64::try_from(from), i64::try_from(length)) else { return };
-    // SAFETY: the descriptor is open as long as `file` is borrowed, and all else are numbers. An error comes
-    // again when the file is synced.
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the other arguments are numbers. An
+    // error is reported again when the file is synced.
     unsafe { libc::sync_file_range(file.as_raw_fd(), from, length, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(about().0 == 0 && (100_000..150_000).contains(&about().1), "{:?}", about());
         assert_eq!(reserve(&file, 0, 1 << 30).unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(reserve(&file, 0, 1 << 60).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        // This handle is for reading.
+        // A handle that can only read reserves nothing, which is no error.
         reserve(&File::open(ext4.path("file")).unwrap(), 0, 100).unwrap();
     }
 

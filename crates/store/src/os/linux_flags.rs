@@ -95,7 +95,7 @@ mod extended {
     const SIZES: u32 = 0x800 | 0x10000;
 
     pub(super) fn get(file: &File) -> io::Result<Extended> {
-        // SAFETY: the request is the kernel's, and writes a `struct fsxattr`, which any bytes are.
+        // SAFETY: the request is the kernel's, and writes a `struct fsxattr`, for which any bytes are valid.
         Ok(unsafe { ioctl(file, Getter::<{ opcode::read::<Extended>(b'X', 31) }, Extended>::new())? })
     }
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::os::network;
 use crate::os::unix::unsupported;
 
-/// Exchanges two names of one directory in one step.
+/// Exchanges two names of one directory atomically.
 ///
 /// The file is the first argument and the temporary file the second. So a watcher sees this as "the temporary
 /// file moved to the file".
@@ -20,21 +20,21 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file in one step, unless the new name, in this or another directory, is taken.
+/// Renames a file atomically, unless the new name, in this or another directory, is taken.
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
 }
 
-/// Returns the name of a directory's file system, if it is one over a network.
+/// Returns the name of a directory's file system, if it is a network file system.
 pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
     let kind = rustix::fs::fstatfs(directory)?.f_type;
     // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
-/// Whether [`FileKey`](crate::os::identity::FileKey) tells two files of this directory apart, and knows one
-/// again, also after a rename and a reboot.
+/// Whether [`FileKey`](crate::os::identity::FileKey) tells any two files of this directory apart, and
+/// recognises a file again, also after a rename and a reboot.
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
     kind.is_ok_and(|kind| {
@@ -42,7 +42,7 @@ pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     })
 }
 
-/// Tells whether a directory is known to be on a file system that asks only this machine's kernel and disks.
+/// Tells whether a directory is known to be on a file system that uses only this machine's kernel and disks.
 pub(crate) fn is_local(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
     kind.is_ok_and(|kind| kind.first_chunk().is_some_and(|low| network::is_local(u32::from_le_bytes(*low))))

@@ -1,5 +1,5 @@
-//! The operations of macOS: `renameatx_np(2)`, paths that lead over no link, names of file systems. The
-//! metadata of files is in [`crate::os::macos_metadata`].
+//! The operations of macOS: `renameatx_np(2)`, opening a path without following links, names of file systems.
+//! The metadata of files is in [`crate::os::macos_metadata`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,19 +18,19 @@ use crate::os::network;
 use crate::os::privacy::Privacy;
 use crate::os::unix::unsupported;
 
-/// Exchanges two names of one directory in one step.
+/// Exchanges two names of one directory atomically.
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     let flags = RenameFlags::EXCHANGE;
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file in one step, unless the new name, in this or another directory, is taken.
+/// Renames a file atomically, unless the new name, in this or another directory, is taken.
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
 }
 
-/// The flags that open a directory over no link at all: `O_NOFOLLOW_ANY`, since macOS 11.
+/// The flags that open a directory without following any link on the way: `O_NOFOLLOW_ANY`, since macOS 11.
 const OVER_NO_LINK: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
 
@@ -69,7 +69,7 @@ pub(crate) fn stored_name(directory: &Dir, name: &OsStr) -> Option<OsString> {
     Path::new(OsStr::from_bytes(path.to_bytes())).file_name().map(OsStr::to_owned)
 }
 
-/// Returns the name of a directory's file system, if it is one over a network.
+/// Returns the name of a directory's file system, if it is a network file system.
 pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
     let about = rustix::fs::fstatfs(directory)?;
     let name = about.f_fstypename.iter().flat_map(|byte| byte.to_ne_bytes()).take_while(|byte| *byte != 0);
@@ -83,8 +83,8 @@ pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     matches!(&*name.collect::<Vec<u8>>(), b"apfs" | b"hfs" | b"nfs" | b"smbfs")
 }
 
-/// Makes the system answer `EDEADLK` where it would fetch a file, or the names of a directory, from a cloud,
-/// and would let this process wait (Apple's TN3150). It must be called at the start.
+/// Makes the system fail with `EDEADLK` instead of fetching a file, or the names of a directory, from a cloud
+/// while this process waits (Apple's TN3150). It must be called at the start.
 #[expect(unsafe_code, reason = "no crate at hand has this call")]
 pub fn fetch_nothing() -> io::Result<()> {
     unsafe extern "C" {

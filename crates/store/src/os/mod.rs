@@ -84,8 +84,8 @@ pub(crate) use unix_listing::*;
 pub(crate) use unsupported::is_unsupported;
 #[cfg(windows)]
 pub(crate) use windows::*;
-// These are all functions that only Linux has, and some of Unix. A name that is imported by itself outranks
-// one from a glob.
+// These are all functions that only Linux has, and some that every Unix has. A name that is imported by
+// itself outranks one from a glob.
 #[cfg(feature = "simulation")]
 pub(crate) use simulation::{
     ask_anew, attributes_of, begin_sync, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks,

@@ -19,7 +19,7 @@ pub(crate) use crate::os::simulation::rename_once;
 #[cfg(feature = "simulation")]
 use crate::os::simulation::{hard_link_once, remove_file_once};
 
-/// Renames a file in its directory. Replaces a file with the new name in the same step.
+/// Renames a file in its directory. If a file of the new name exists, it is replaced atomically.
 pub(crate) fn rename(directory: &Dir, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     while_held(|| rename_once(directory, from.as_ref(), to.as_ref()))
 }
@@ -34,12 +34,12 @@ pub(crate) fn hard_link_into(directory: &Dir, file: &OsStr, target: &Dir, name: 
     while_held(|| hard_link_once(directory, Path::new(file), target, Path::new(name)))
 }
 
-/// Moves a file to another directory or name in one step, unless the new name is taken.
+/// Moves a file to another directory or name atomically, unless the new name is taken.
 pub(crate) fn rename_into(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     while_held(|| os::rename_new(directory, Path::new(from), target, Path::new(to)))
 }
 
-/// Removes a name that is not that of a directory.
+/// Removes a directory entry, which must not be a directory.
 pub(crate) fn remove_file(directory: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
     while_held(|| remove_file_once(directory, name.as_ref()))
 }

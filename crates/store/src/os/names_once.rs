@@ -1,4 +1,4 @@
-//! Changes a name in one try. [`names`](crate::os::names) tries again where that helps.
+//! Changes a name in one attempt. [`names`](crate::os::names) retries where that helps.
 
 use std::io;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Recognises file systems that other machines can reach, too. It uses the type from statfs(2), which is a
 //! number on Linux and a name on macOS.
 
-/// Returns the name of a file system of this type, if it is one over a network. There, the locks of SQLite
-/// and of the journal may not hold. FUSE counts as none, since it does not tell what is behind it.
+/// Returns the name of a file system of this type, if it is a network file system. On such a file system, the
+/// locks of SQLite and of the journal may not hold. FUSE counts as none, since it hides where its files are.
 #[cfg(target_os = "linux")]
 pub(crate) fn named(kind: u32) -> Option<&'static str> {
     Some(match kind {
@@ -20,7 +20,7 @@ pub(crate) fn named(kind: u32) -> Option<&'static str> {
     })
 }
 
-/// Tells whether a file system of this type asks only this machine's kernel and disks: ext2 to ext4, XFS,
+/// Tells whether a file system of this type uses only this machine's kernel and disks: ext2 to ext4, XFS,
 /// btrfs, tmpfs, ZFS, F2FS and bcachefs. Overlayfs is not among them: it does not tell what is below it.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_local(kind: u32) -> bool {
@@ -28,16 +28,15 @@ pub(crate) fn is_local(kind: u32) -> bool {
     local.contains(&kind)
 }
 
-/// Whether files of a file system of this type are known to keep their numbers. Those of FUSE, FAT and
-/// folders that a virtual machine shares draw them anew; on overlayfs a file that is renamed for the first
-/// time becomes another one below; and SMB may have no numbers of the server's.
+/// Whether files of a file system of this type are known to keep their numbers. FUSE, FAT and folders that a
+/// virtual machine shares assign them anew. On overlayfs, a file that is renamed for the first time becomes
+/// another file in the layers below. SMB may have numbers that are not the server's.
 #[cfg(target_os = "linux")]
 pub(crate) fn identity_lasts(kind: u32) -> bool {
     is_local(kind) || named(kind).is_some_and(|name| name != "SMB")
 }
 
-/// Returns the same name as [`named`], from the name that macOS has for the type. FUSE counts as none here,
-/// too.
+/// Returns the same name as [`named`], from the name that macOS has for the type. FUSE also counts as none.
 #[cfg(any(target_vendor = "apple", test))]
 pub(crate) fn named_by(kind: &[u8]) -> Option<&'static str> {
     Some(match kind {

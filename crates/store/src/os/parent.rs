@@ -1,7 +1,8 @@
 //! The process that started this one: [`Parent`].
 //!
-//! It is asked, not waited for. On Linux, `PR_SET_PDEATHSIG` (prctl(2)) goes by the thread that started this
-//! process, which may end before its process does; other systems have no such signal.
+//! A caller must ask whether it has ended, since there is no reliable signal. On Linux, `PR_SET_PDEATHSIG`
+//! (prctl(2)) reports the end of the thread that started this process, which may end before its process does;
+//! other systems have no such signal.
 
 /// The process that started this one.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ impl Parent {
         Some(std::os::unix::process::parent_id()).filter(|id| *id > 1).map(Self)
     }
 
-    /// Tells whether it has ended.
+    /// Tells whether the parent has ended.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         std::os::unix::process::parent_id() != self.0
@@ -63,13 +64,13 @@ impl Parent {
         let handle = unsafe { OpenProcess(PROCESS_SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, 0, id) };
         // SAFETY: the handle was just opened, and only this value owns it.
         let handle = (!handle.is_null()).then(|| unsafe { OwnedHandle::from_raw_handle(handle) })?;
-        // The number of a process that has ended may be that of a later one.
+        // Windows may have given the id of a parent that has ended to a later process.
         // SAFETY: this handle stands for this process, and is never closed.
         let own = created(unsafe { GetCurrentProcess() })?;
         (created(handle.as_raw_handle())? <= own).then_some(Self(handle))
     }
 
-    /// Tells whether it has ended.
+    /// Tells whether the parent has ended.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         use windows_sys::Win32::Foundation::WAIT_OBJECT_0;

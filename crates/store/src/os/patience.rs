@@ -1,6 +1,6 @@
-//! Waits for what others do to a file for a moment, with growing pauses: [`Patience`]. On Windows, scanners,
-//! indexers and editors hold a file open and so keep others from it. On a network file system, another
-//! machine may have replaced a file, while this machine still knows the old one.
+//! Waits a moment, with growing pauses, while other programs are in the way: [`Patience`]. On Windows,
+//! scanners, indexers and editors hold a file open and so keep others from it. On a network file system,
+//! another machine may have replaced a file, while this machine still knows the old one.
 
 use std::io;
 use std::thread;
@@ -14,19 +14,19 @@ pub(crate) struct Patience {
     /// The next pause. Each pause is twice as long as the one before, up to the longest.
     pause: Duration,
     longest: Duration,
-    /// The time that may still be spent in pauses. The tries come in addition.
+    /// The time that may still be spent in pauses. The time of the attempts comes in addition.
     left: Duration,
 }
 
 impl Default for Patience {
-    /// Returns a wait of two seconds.
+    /// Returns a waiting time of two seconds.
     fn default() -> Self {
         Self::new(Duration::from_millis(1), Duration::from_millis(100), Duration::from_secs(2))
     }
 }
 
 impl Patience {
-    /// Returns a wait of `left` in all, with this first pause and this longest pause.
+    /// Returns a waiting time of `left` in all, with this first pause and this longest pause.
     pub(crate) fn new(pause: Duration, longest: Duration, left: Duration) -> Self {
         Self { pause, longest, left }
     }
@@ -50,12 +50,12 @@ impl Patience {
     }
 }
 
-/// Tries again while another machine has just replaced the file (ESTALE), or until the time is over.
+/// Retries while another machine has just replaced the file (ESTALE), until the time is over.
 pub(crate) fn while_stale<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(is_stale, Patience::default(), act)
 }
 
-/// Tries again while another program holds the file open, or until the time is over.
+/// Retries while another program holds the file open, until the time is over.
 pub(crate) fn while_held<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(os::is_held_open, Patience::default(), act)
 }

@@ -1,5 +1,5 @@
-//! The files of a person that the system keeps programs from, as data: [`Privacy`]. For other systems, the
-//! functions here answer that there is no such setting, and no placeholder for a file in a cloud.
+//! The parts of a person's files that the system keeps programs from, as data: [`Privacy`]. On other systems,
+//! the functions here answer that there is no such setting, and no placeholder for a file in a cloud.
 
 /// The part of a person's files that macOS (Transparency, Consent and Control), or Windows, keeps programs
 /// from, until the person allows it.
@@ -32,8 +32,8 @@ pub fn fetch_nothing() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the privacy setting that denied access to a path, if there was one. With `creates` a file or
-/// directory was to be created. Only Controlled Folder Access then answers *not found* in a directory that
+/// Returns the privacy setting that denied access to a path, if there was one. `creates` says that a file or
+/// directory was to be created: only Controlled Folder Access answers *not found* to this in a directory that
 /// exists.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn privacy_of(path: &std::path::Path, error: &std::io::Error, creates: bool) -> Option<Privacy> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path without links, as far as it exists.
+/// Returns the path without symbolic links. The end of it that does not exist stays as it is.
 #[must_use]
 pub fn real_path(path: &Path) -> PathBuf {
     for existing in path.ancestors() {

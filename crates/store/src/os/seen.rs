@@ -58,7 +58,7 @@ pub enum SpecialFile {
     Socket,
     /// A block or character device.
     Device,
-    /// Something that only this platform has.
+    /// A kind that only this platform has.
     Other,
 }
 
@@ -71,6 +71,6 @@ pub(crate) enum Listed {
     Elsewhere,
     Directory,
     Link,
-    /// Something without content of its own.
+    /// A special file, which has no content of its own.
     Special,
 }

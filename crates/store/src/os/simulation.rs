@@ -4,8 +4,8 @@
 //! `simulation`, never into a release. Each function here replaces the one of the same name.
 //!
 //! `MCP_TEXT_EDITOR_SIMULATE` lists the behaviours, separated by commas. If `MCP_TEXT_EDITOR_SIMULATE_IN`
-//! names a directory, those of file systems apply only there, as if it were a mount, unlike the state
-//! directory.
+//! names a directory, the behaviours of file systems apply only there, as if it were a mount. The state
+//! directory then keeps the behaviour of Linux.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -116,13 +116,14 @@ impl Simulated {
         ways
     }
 
-    /// Tells whether a way of file systems that is `on` holds for this file or directory.
+    /// Tells whether a behaviour of file systems is `on` and applies to this file or directory.
     fn is_here(&self, on: bool, file: impl AsFd) -> bool {
         let Some(within) = self.within.as_ref().filter(|_| on) else { return on };
         path_behind(file).is_some_and(|path| path.starts_with(within))
     }
 
-    /// Returns the bytes that a lock covers: the offset of the first, and their number, where 0 means all.
+    /// Returns the bytes that a lock covers: the offset of the first, and their number, where 0 means all
+    /// up to the end.
     fn locked_bytes(&self) -> Option<(i64, i64)> {
         match (self.whole_file_locks, self.mandatory_locks) {
             (true, _) => Some((0, 0)),
@@ -137,7 +138,7 @@ fn path_behind(file: impl AsFd) -> Option<PathBuf> {
     unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
-/// An error of another system, which Linux never gives. Std has no kind for it, so only the functions here
+/// An error of another system, which Linux never returns. Std has no kind for it, so only the functions here
 /// know its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
 enum Said {
@@ -260,7 +261,7 @@ pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_in_place { Ok(()) } else { sync::sync_all(file) }
 }
 
-/// Syncs a temporary; it is called for nothing else.
+/// Syncs a temporary. Nothing else is synced by this function.
 pub(crate) fn sync_before(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_content { Ok(()) } else { sync::sync_before(file) }
 }
@@ -269,7 +270,7 @@ pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
 }
 
-/// Syncs the data of a record of the journal; it is called for nothing else.
+/// Syncs the data of a record of the journal. Nothing else is synced by this function.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_record { Ok(()) } else { sync::sync_data(file) }
 }
@@ -318,8 +319,8 @@ fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
     }
 }
 
-/// Sets a lock on bytes, or asks for the locks of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)). Returns
-/// the kind in the answer of fcntl. Unlike flock(2), fcntl tells the bytes of a lock.
+/// Sets a lock on bytes, or queries the locks of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)). Returns
+/// the kind in the answer of fcntl. Unlike one of flock(2), such a lock covers certain bytes.
 #[expect(unsafe_code, reason = "rustix has no locks of open file descriptions")]
 fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64, i64)) -> io::Result<i32> {
     let mut lock = libc::flock64 {

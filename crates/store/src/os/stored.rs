@@ -1,7 +1,8 @@
 //! Reads a file as its storage has it, past the caches of this machine: [`open_stored`], [`forget_cached`].
 //!
-//! A file that another machine overwrites keeps its inode. So a network file system may go on to show its old
-//! content, in spite of a lock. A read with `O_DIRECT` asks the storage (open(2); measured with `GlusterFS`).
+//! A file that another machine overwrites keeps its inode. So a network file system may continue to show its
+//! old content, in spite of a lock. A read with `O_DIRECT` asks the storage (open(2); measured with
+//! `GlusterFS`).
 
 use std::fs::File;
 use std::io;
@@ -26,8 +27,8 @@ pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<Fil
     }
 }
 
-/// Tells whether other machines may write to a directory's file system: a network's, or FUSE, which hides
-/// what is behind it.
+/// Tells whether other machines may write to a directory's file system: a network file system, or FUSE, which
+/// hides where its files are.
 #[cfg(target_os = "linux")]
 pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     const FUSE: u32 = 0x6573_5546;

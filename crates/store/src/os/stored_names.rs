@@ -1,16 +1,16 @@
 //! Looks at names past the caches of this machine: [`StoredNames`].
 //!
-//! A machine remembers which file a name leads to. On a network file system another machine may have given
-//! the name to another file since, and nothing tells this one. Measured with two mounts of `GlusterFS` 10.3
+//! A machine caches which file a name leads to. On a network file system, another machine may have given the
+//! name to another file since, and this machine is not notified. Measured with two mounts of `GlusterFS` 10.3
 //! with its defaults, while a thread on one machine looks at a file, and the other renames a file over it:
 //!
 //! - `stat`, `statx` with `AT_STATX_FORCE_SYNC`, and an open, even with `O_DIRECT`, lead to the earlier file
 //!   if it has another name. `O_DIRECT` then has the stored bytes of the wrong file.
-//! - A wait does not help while somebody looks at the earlier file: each answer about it renews what the
-//!   client (`performance/md-cache`) remembers of its name. If nobody does, the timeouts of the kernel and of
+//! - Waiting does not help while any program looks at the earlier file: each answer about it renews what the
+//!   client (`performance/md-cache`) has cached of its name. If none does, the timeouts of the kernel and of
 //!   the client add up: 2 s.
-//! - A new listing of the directory is true at once, and makes the kernel forget wrong names. `O_DIRECT` has
-//!   the stored bytes at once. Both together were right in each of 72 trials.
+//! - A new listing of the directory is up to date at once, and makes the kernel forget wrong names.
+//!   `O_DIRECT` reads the stored bytes at once. Both together were right in each of 72 trials.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -25,8 +25,8 @@ use crate::os::stored::{forget_pages, is_shared, open_stored};
 
 /// Some names of a directory, as its storage has them at one instant.
 ///
-/// Where no other machine can write, names are looked up when they are asked for: no cache is older than the
-/// file system there.
+/// If no other machine can write to the directory, a name is looked up only when the caller asks for it: then
+/// no cache is older than the file system.
 #[derive(Debug)]
 pub(crate) struct StoredNames(Option<Listed>);
 
@@ -34,23 +34,24 @@ pub(crate) struct StoredNames(Option<Listed>);
 struct Listed {
     /// The inode number that each name leads to; `None` if there is no such name.
     inodes: BTreeMap<OsString, Option<u64>>,
-    /// Whether a listing has the same inode numbers as stat(2). Those of some FUSE file systems have none.
+    /// Whether a listing has the same inode numbers as stat(2). The listings of some FUSE file systems have
+    /// none.
     tells_inodes: bool,
 }
 
-/// Names what the storage says of a name.
+/// The file that a name leads to, according to the storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lead {
-    /// It leads to the file, or that cannot be known.
+    /// The name leads to the file, or that cannot be known.
     Here,
-    /// It leads to another file.
+    /// The name leads to another file.
     Elsewhere,
     /// There is no such name.
     Nowhere,
 }
 
 impl StoredNames {
-    /// Lists a directory, and remembers what these names lead to.
+    /// Lists a directory, and stores what these names lead to.
     pub(crate) fn list(directory: &Dir, names: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
         if !is_shared(directory)? {
             return Ok(Self(None));
@@ -61,7 +62,7 @@ impl StoredNames {
         Ok(Self(Some(listed)))
     }
 
-    /// Says whether an announced name leads to the file of this inode number.
+    /// Tells whether a name that was passed to [`StoredNames::list`] leads to the file of this inode number.
     pub(crate) fn lead(&self, directory: &Dir, name: &OsStr, inode: u64) -> io::Result<Lead> {
         let Some(listed) = self.0.as_ref().filter(|listed| listed.tells_inodes) else {
             return Ok(Lead::Here);
@@ -81,7 +82,7 @@ impl StoredNames {
     /// A link is refused. The caller must check the kind of the file.
     ///
     /// The bytes are to be read in blocks that begin at a page boundary, since the file may be open with
-    /// `O_DIRECT`. The error is `ESTALE` if this machine's caches go on to lead elsewhere.
+    /// `O_DIRECT`. The error is `ESTALE` if this machine's caches still lead to another file.
     pub(crate) fn open(&mut self, directory: &Dir, name: &OsStr) -> io::Result<Option<File>> {
         let path = Path::new(name);
         let Some(listed) = &mut self.0 else {
@@ -102,7 +103,7 @@ impl StoredNames {
                 opened => opened.and_then(|file| file.ok_or_else(stale)),
             };
             let file = match opened {
-                // The name is there, so a cache says that it is not.
+                // The listing has the name, so a cache is wrong to say that it is missing.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(stale()),
                 opened => opened?,
             };
@@ -140,8 +141,8 @@ impl Listed {
     }
 }
 
-/// Calls `each` once for every name in a directory, `.` included, with the inode number that the listing
-/// tells. Lists anew, whatever was listed before.
+/// Calls `each` once for every name in a directory, `.` included, with the inode number in the listing.
+/// Always makes a new listing.
 #[cfg(target_os = "linux")]
 fn for_each_inode(directory: &Dir, mut each: impl FnMut(&OsStr, u64)) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!([edited, open("made").unwrap().unwrap()].map(|file| text(&file)), ["new", "made"]);
         assert!(open("removed").unwrap().is_none());
         assert_eq!(Errno::from_io_error(&open("link").unwrap_err()), Some(Errno::LOOP));
-        // A name that was not announced is looked for, too.
+        // A name that was not passed to `list` is looked up, too.
         assert_eq!(text(&open("backup").unwrap().unwrap()), "old");
     }
 
@@ -220,8 +221,8 @@ mod tests {
         check(&directory, listed);
     }
 
-    /// `bindfs` remembers no names. So what was listed is made untrue, in place of what the kernel knows:
-    /// either way both disagree.
+    /// `bindfs` caches no names. So the test falsifies the listing instead of the kernel's cache: either way,
+    /// the two disagree.
     #[test]
     fn a_file_that_disagrees_with_the_listing_is_not_taken_for_the_named_one() {
         let home = tempfile::tempdir().unwrap();

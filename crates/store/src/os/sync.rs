@@ -1,16 +1,16 @@
-//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only makes sure that it is there before
-//! all later writes ([`sync_before`]).
+//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only orders it before all later writes
+//! ([`sync_before`]).
 //!
-//! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`, which empties that of
-//! the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders writes. Some file systems
-//! there (SMB, exFAT, FUSE) support neither. For them, this falls back to fsync(2), as SQLite does; its
-//! effect depends on the file system.
+//! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`, which flushes the
+//! cache of the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders writes. Some file
+//! systems there (SMB, exFAT, FUSE) support neither. For them, this falls back to fsync(2), as SQLite does;
+//! its effect depends on the file system.
 
 use std::fs::File;
 use std::io;
 
-/// Waits until the file's bytes and metadata are on disk. On macOS, waits also for all that was synced before
-/// on its file system.
+/// Waits until the file's bytes and metadata are on disk. On macOS, also waits for everything that was synced
+/// before on the same file system.
 pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     or_fall_back(file, file.sync_all())
 }

@@ -1,4 +1,5 @@
-//! The operations that every Unix has. Those that only some have are in the files of these systems.
+//! The operations that every Unix has. Operations that only some systems have are in the files of these
+//! systems.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
@@ -57,8 +58,8 @@ pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Takes a file that was opened without following a link. Returns it as programs see it, whatever the way in
-/// which it is stored.
+/// Takes a file that was opened without following a link. Returns the file as programs see it, however it is
+/// stored.
 #[cfg(not(target_vendor = "apple"))]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {

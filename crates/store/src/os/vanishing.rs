@@ -62,7 +62,7 @@ mod tests {
         let hidden = directory.path().join("made/.fuse_hidden0000000600000001");
         std::fs::create_dir(directory.path().join("made")).unwrap();
         std::fs::write(&hidden, "").unwrap();
-        // The first try meets the file, which goes during the pauses.
+        // The first attempt finds the file, which is removed during the pauses.
         thread::scope(|scope| {
             let removing = scope.spawn(|| remove_directory(&parent, "made"));
             thread::sleep(PAUSE);

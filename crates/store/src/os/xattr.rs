@@ -72,7 +72,7 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Fills a buffer, and does not tell if the value has no room in it.
+    /// Fills a buffer, and does not report that the value is too long for it.
     fn cut(value: &[u8], buffer: &mut [u8]) -> usize {
         let length = value.len().min(buffer.len());
         buffer[..length].copy_from_slice(&value[..length]);

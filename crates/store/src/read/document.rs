@@ -21,8 +21,8 @@ use crate::os::clock::now;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
-/// A file's scan, and its bytes. Each read of the bytes first checks whether the call was cancelled. So no
-/// work on a document goes on long after that.
+/// A file's scan, and its bytes. Each read of the bytes first checks whether the call was cancelled. So work
+/// on a document soon ends after a cancellation.
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a OpenFile,
@@ -35,7 +35,7 @@ pub struct Document<'a> {
     /// writing.
     is_quiet: bool,
     /// The result of the pass over the file. For a large binary file, the pass stops at the first NUL, and
-    /// the digest here is that of nothing. So compare with [`Document::digest`].
+    /// the digest here is not that of the file. So compare with [`Document::digest`].
     pub scan: Scan,
     /// Whether the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
@@ -125,7 +125,7 @@ pub(crate) fn read<T>(
     cancellation: Cancellation<'_>,
     mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
 ) -> Result<T, StoreError> {
-    // The file may have changed and changed back between two ticks of the clock that its times come from.
+    // The file may have changed and changed back between two ticks of the clock that sets its times.
     let mut unchanged = 0;
     let mut attempts = Attempts::new(cancellation);
     loop {
@@ -191,8 +191,8 @@ pub(crate) fn read<T>(
 }
 
 /// Tells whether a file has exactly as many bytes as its size says, where `read` is the number of bytes that
-/// were read. If a file that did not change has not, the kernel generates its content when it is read, often
-/// with a size of 0 (proc(5)). No tool can treat it as a regular file.
+/// were read. If it has not, although it did not change, the kernel generates its content when it is read,
+/// often with a size of 0 (proc(5)). No tool can treat such a file as a regular file.
 pub(crate) fn has_its_size(file: &File, size: u64, read: u64) -> bool {
     let is_more = || size == 0 && !os::read_at(file, &mut [0], 0).is_ok_and(|read| read == 0);
     read == size && !is_more()
@@ -294,7 +294,7 @@ impl<'a> Document<'a> {
         self.file.path()
     }
 
-    /// Returns the file from which it was read.
+    /// Returns the file from which the document was read.
     pub(crate) fn file(&self) -> &OpenFile {
         self.file
     }

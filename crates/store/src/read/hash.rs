@@ -36,9 +36,10 @@ pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
     digest_by(|block, offset| os::read_at(file, block, offset))
 }
 
-/// Returns the digest of what reads of blocks return, each from an offset on.
+/// Returns the digest of all bytes that `read` returns. It is called for one block after the other, with the
+/// offset of each.
 fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::Result<Option<Digest>> {
-    // Such a read needs a block that begins at a page boundary.
+    // A read past all caches needs a block that begins at a page boundary.
     let mut block = vec![0; CHUNK + PAGE];
     let begin = block.as_ptr().align_offset(PAGE);
     let block = block.get_mut(begin..begin + CHUNK).unwrap_or_default();
@@ -48,7 +49,7 @@ fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::R
             Ok(got) => {
                 hasher.update(block.get(..got).unwrap_or_default());
                 offset += got as u64;
-                // Only the last block is shorter. No read can begin at its end.
+                // Only the last block is shorter. No further read could begin at its end.
                 if got < CHUNK {
                     return Ok(Some(hasher.digest()));
                 }
@@ -66,7 +67,7 @@ pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
 }
 
 /// Reads a file from its first byte to the size it had when opened. Gives all bytes to `each` in order, and
-/// to `hasher` those that it has not taken yet. Stops at the first error of `each` and returns it, so that a
+/// to `hasher` those that it does not have yet. Stops at the first error of `each` and returns it, so that a
 /// caller can cancel.
 ///
 /// A file that shrinks meanwhile gives fewer bytes. So the caller must check that it is unchanged

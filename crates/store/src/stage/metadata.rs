@@ -22,7 +22,7 @@ const OF_THE_KERNEL: [&[u8]; 4] =
 #[cfg(unix)]
 const QUARANTINE: &[u8] = b"com.apple.quarantine";
 
-/// Name and value.
+/// The name and the value of an attribute.
 #[cfg(unix)]
 type Attribute<'a> = (&'a [u8], &'a [u8]);
 
@@ -57,8 +57,8 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
 }
 
 /// Returns the changes that give a new file the wanted attributes: which to remove, and which to set. If only
-/// the new file has an attribute, it stays, such as a security label. Two exceptions are removed, since they
-/// change what others may do with the file: an access control list, the directory's default, and a
+/// the new file has an attribute, such as a security label, it stays. Two exceptions are removed, since they
+/// change what others may do with the file: an access control list, which is the directory's default, and a
 /// quarantine.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {

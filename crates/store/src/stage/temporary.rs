@@ -70,8 +70,8 @@ impl TemporaryId {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// Returns the name of a backup: of the old content, if the file gets a second name or is copied, or of a
-    /// file that gives up its name to a new one, and may be another program's by then.
+    /// Returns the name of a backup. It is the old content, if the file gets a second name or is copied; or
+    /// it is a file that a new one displaced from its name, and that may be another program's.
     #[must_use]
     pub fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
@@ -100,8 +100,9 @@ impl fmt::Display for TemporaryId {
     }
 }
 
-/// A new file beside the one that it will replace, locked like it. For a file that is overwritten in place,
-/// it can be in the state directory or in memory instead. Dropping it removes it, unless it was committed.
+/// A new file beside the one that it will replace, locked like that one. For a file that is overwritten in
+/// place, it can be in the state directory or in memory instead. Dropping it removes it, unless it was
+/// committed.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
@@ -127,7 +128,7 @@ enum Location {
 }
 
 impl Location {
-    /// Returns the directory that has its name.
+    /// Returns the directory that holds the file; `None` if it is in memory.
     fn directory(&self) -> Option<&Arc<Dir>> {
         match self {
             Self::SameDirectory(directory) | Self::State(directory) => Some(directory),
@@ -137,7 +138,7 @@ impl Location {
 }
 
 impl Temporary {
-    /// Creates an empty file in the place's directory that only this user can read (mode 0600).
+    /// Creates an empty file in the place's directory, which only this user can read (mode 0600).
     #[cfg(test)]
     pub(crate) fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
@@ -188,9 +189,9 @@ impl Temporary {
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Creates an empty file in the place's directory that only this user can read (mode 0600). If the
-    /// directory does not allow that, creates it in the state directory; without one, in memory, if it needs
-    /// at most [`IN_MEMORY`] bytes. If it needs more, the error names the directory.
+    /// Creates an empty file in the place's directory, which only this user can read (mode 0600). If the
+    /// directory does not allow that, creates it in the state directory; if there is none, in memory, if at
+    /// most [`IN_MEMORY`] bytes are needed. If more are needed, the error names the directory.
     pub(crate) fn create_anywhere(
         place: &WritablePlace,
         id: TemporaryId,
@@ -235,13 +236,13 @@ impl Temporary {
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Tells whether it is in the file's directory, so that it can get the file's name.
+    /// Tells whether the temporary is in the file's directory, so that it can get the file's name.
     #[must_use]
     pub(crate) fn is_in_same_directory(&self) -> bool {
         matches!(self.location, Location::SameDirectory(_))
     }
 
-    /// Tells whether it has no name, and vanishes with this process.
+    /// Tells whether the temporary has no name, and vanishes with this process.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.location, Location::Memory)
     }
@@ -258,7 +259,7 @@ impl Temporary {
         self.unlink()
     }
 
-    /// Unlinks its name if the name is still its own. Returns whether it is gone.
+    /// Unlinks the file if it still has its name. Returns whether it is gone.
     pub(crate) fn unlink(&self) -> bool {
         self.location.directory().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
     }
@@ -340,8 +341,8 @@ impl Temporary {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 
-    /// Makes sure that its content and metadata are on disk before its name is, or before a file is
-    /// overwritten with them. To be called before the last sync of the call, which waits for both.
+    /// Makes sure that the content and metadata are on disk before the name is, or before a file is
+    /// overwritten with the content. To be called before the last sync of the call, which waits for both.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         os::sync_before(&self.file).context(Operation::Sync, &self.path)
     }
@@ -372,7 +373,8 @@ impl Temporary {
 }
 
 impl Drop for Temporary {
-    /// Removes the name if it is still that of this file. After an exchange, it is that of the old one.
+    /// Unlinks the file if it still has its name. After an exchange, the old file has that name, and keeps
+    /// it.
     fn drop(&mut self) {
         if !self.is_left {
             self.unlink();

@@ -37,7 +37,7 @@ const RIGHTS: &[(&str, u32)] = &[
 ];
 
 /// The identifiers of those who may do everything on a machine anyway, or stand for the owner: the system,
-/// the administrators, the service that installs Windows; whoever makes a file, and whoever owns it.
+/// the administrators, the service that installs Windows; the creator of a file, and its owner.
 const TRUSTED: &[&str] = &[
     "SY",
     "S-1-5-18",
@@ -71,7 +71,7 @@ pub(crate) struct AccessList {
 struct Grant {
     whom: String,
     rights: u32,
-    /// Whether it holds for the directory itself, and not only for what is made in it.
+    /// Whether the grant holds for the directory itself, and not only for what is created in it.
     is_own: bool,
 }
 
@@ -104,7 +104,7 @@ impl AccessList {
         is_trusted(&self.owner, user)
     }
 
-    /// Tells whether others than this user may do anything with the directory, or with what is made in it.
+    /// Tells whether others than this user may do anything with the directory, or with what is created in it.
     pub(crate) fn is_open_to_others(&self, user: &str) -> bool {
         self.grants.as_ref().is_none_or(|grants| {
             grants.iter().any(|grant| !is_trusted(&grant.whom, user) && grant.rights != 0)

@@ -12,13 +12,13 @@ use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::state_dir::private::{Holds, NotPrivate, check_above, claim, create_private_directories};
 
-/// The directory in it with a record for each transaction in progress.
+/// The subdirectory with a record for each transaction in progress.
 pub(crate) const JOURNAL: &str = "journal";
 
-/// The directory in it for new content of files whose own directory cannot be written.
+/// The subdirectory for new content of files whose own directory cannot be written.
 pub(crate) const CONTENT: &str = "content";
 
-/// The database of past edits in it.
+/// The file with the database of past edits.
 pub const HISTORY: &str = "history.db";
 
 /// The state directory, open.
@@ -41,8 +41,8 @@ impl StateDir {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
-        // The check runs before anything is created there, and again afterwards, since the directory may not
-        // have existed before.
+        // The check runs before anything is created, and again afterwards, since the directory may not have
+        // existed before.
         check(&real_path(path))?;
         make(path)?;
         #[expect(
@@ -72,13 +72,13 @@ impl StateDir {
         Ok(Self { path, directory, journal, content })
     }
 
-    /// Its handle, for [`confine`](crate::access::landlock::confine).
+    /// Returns its handle, for [`confine`](crate::access::landlock::confine).
     #[must_use]
     pub fn directory(&self) -> &Dir {
         &self.directory
     }
 
-    /// Its real path.
+    /// Returns its real path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

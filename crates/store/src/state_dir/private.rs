@@ -1,5 +1,5 @@
-//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says reason it
-//! cannot be. The directory holds text of files, and records by which recovery changes files.
+//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or tells why it cannot
+//! be. The directory holds text of files, and records by which recovery changes files.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ pub type UserId = u32;
 #[cfg(windows)]
 pub type UserId = String;
 
-/// The reason reason a directory cannot hold the state: it is not this user's alone and cannot be made so, or
-/// not this machine's.
+/// The reason why a directory cannot hold the state: it is not this user's alone and cannot be made so, or it
+/// is not this machine's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
-    /// It is another user's.
+    /// It belongs to another user.
     #[error("it belongs to user {0}, not to this one")]
     Owner(UserId),
     /// Others may use it, and it also holds other files. So this program does not change its mode or access
@@ -25,7 +25,7 @@ pub enum NotPrivate {
     /// Its mode, or access list, cannot be changed, or has no effect.
     #[error("others may use it, and {} does not change that", if cfg!(windows) { "another access list" } else { "chmod" })]
     Open,
-    /// Something in it is another user's, or is a link, which this program never puts there.
+    /// Something in it belongs to another user, or is a link, which this program never puts there.
     #[error("{} in it was not put there by this program", .0.display())]
     Planted(PathBuf),
     /// Another user owns a directory above it, or a link on the way, and can replace it.

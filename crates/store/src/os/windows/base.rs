@@ -52,7 +52,7 @@ pub(crate) fn lock_needs_writing(_: &io::Error) -> bool {
     false
 }
 
-// Only a write tells whether it is possible.
+// Only an attempt to write shows whether it is possible.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
     Ok(())
@@ -82,7 +82,7 @@ pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-// Paths have the listed names already.
+// Paths already have the names that directories list.
 pub(crate) fn stored_name(_: &Dir, _: &OsStr) -> Option<OsString> {
     None
 }

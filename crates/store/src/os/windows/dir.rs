@@ -1,5 +1,4 @@
-//! A directory's handle, [`Dir`]. It is that of cap-std, except for the operations that cap-std does by a
-//! path.
+//! A directory's handle, [`Dir`]: cap-std's, except for the operations that cap-std does by a path.
 //!
 //! For these, cap-std takes the path of the handle, cuts off `\\?\`, and joins the name. That has two faults.
 //! The rest of `\\?\UNC\server\share` is a relative path, so nothing could be done in a share. And Win32
@@ -7,9 +6,9 @@
 //! notation. It is the handle's own path at that moment. As long as the handle is open, the directory can be
 //! neither renamed nor removed, since its share mode does not allow that.
 //!
-//! Roots (`open_root`) and directories that are only listed (`open_to_list`) share removal, so that other
-//! programs can work there. They are used for nothing that goes by a path. An edit in a root has a handle of
-//! its own (`hold`).
+//! Roots (`open_root`) and directories that are only listed (`open_to_list`) allow their removal, so that
+//! other programs can work there. These handles are used for no operation by a path. An edit in a root has a
+//! handle of its own (`hold`).
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -173,7 +173,7 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     key(&open_to_query(directory, Path::new(name)).ok()?).ok()
 }
 
-// This goes by the path, since a handle follows no link in the middle.
+// This uses the path, since an open relative to a handle follows no link in the middle.
 pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
     let file = open_path_to_query(&path.join(relative)).ok()?;
     let metadata = file.metadata().ok()?;

@@ -103,8 +103,8 @@ fn keep_compression(old: &File, new: &File) -> io::Result<()> {
 fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     let (wanted, now) = (basics(old)?, basics(new)?);
     let attributes = now.FileAttributes & FILE_ATTRIBUTE_ARCHIVE | wanted.FileAttributes & SETTABLE;
-    // A zero leaves a value as it is. So the other times stay. All attributes would stay, too, so "normal"
-    // stands for none.
+    // A zero leaves a value as it is, so the other times stay. Attributes of zero would stay, too, so
+    // "normal" stands for no attributes.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
     let info = FILE_BASIC_INFO {
         CreationTime: wanted.CreationTime,
@@ -149,7 +149,7 @@ fn is_short(error: &io::Error) -> bool {
 fn security_of(file: &File, what: OBJECT_SECURITY_INFORMATION) -> io::Result<Vec<u64>> {
     with_room(|room, length| {
         let mut needed = 0;
-        // SAFETY: the handle is open as long as `file` is borrowed, and the room is as long as is said.
+        // SAFETY: the handle is open as long as `file` is borrowed, and the room has `length` bytes.
         let done =
             unsafe { GetKernelObjectSecurity(file.as_raw_handle(), what, room, length, &raw mut needed) };
         if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -194,7 +194,7 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
         let mut status = IO_STATUS_BLOCK::default();
         let none = std::ptr::null();
         // SAFETY: the handle is open as long as `old` is borrowed, and not one for overlapped operations; the
-        // room is as long as is said; there is no list of names, and no index.
+        // room has `size` bytes; there is no list of names, and no index.
         let answer = unsafe {
             let (handle, status) = (old.as_raw_handle(), &raw mut status);
             NtQueryEaFile(handle, status, room, size, false, none, 0, std::ptr::null(), true)
@@ -234,7 +234,7 @@ fn settable(all: &[u8]) -> Vec<u32> {
         let next = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or_default();
         let name = rest.get(NAME..NAME + usize::from(name)).unwrap_or_default();
         if !name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"$kernel.")) {
-            // The offset of the next one is that from the last one.
+            // The last entry gets the offset from its own beginning to this one.
             let (start, end) =
                 (kept.len(), NAME + name.len() + 1 + usize::from(u16::from_le_bytes([low, high])));
             if let Some(offset) = kept.get_mut(last) {
@@ -315,16 +315,16 @@ pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
     /// name in bytes (winbase.h).
     const NAME_AT: usize = 24;
     let list = with_room(|room, length| {
-        // SAFETY: the handle is open as long as `file` is borrowed, and the room is as long as is said.
+        // SAFETY: the handle is open as long as `file` is borrowed, and the room has `length` bytes.
         let done =
             unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), FileStreamInfo, room, length) };
         if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     });
     let list = match list {
         Ok(list) => list,
-        // It is a directory, or there is no stream.
+        // The file is a directory, or has no stream.
         Err(error) if error.raw_os_error() == i32::try_from(ERROR_HANDLE_EOF).ok() => return Ok(Vec::new()),
-        // FAT, some networks, Wine.
+        // FAT, some network file systems and Wine do not know this class.
         Err(error) if !is_short(&error) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };

@@ -25,7 +25,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use crate::os::windows::names::verbatim;
 
-/// The most changes of a list during one question for it.
+/// The maximum number of changes of a list while it is read.
 const MAX_CHANGES: usize = 100;
 
 /// Memory that the system allocated for this process; it is freed with the value.

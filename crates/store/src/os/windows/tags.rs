@@ -1,5 +1,5 @@
 //! Files that are not stored as they are read: they are deduplicated, or in a cloud. The stored file has a
-//! tag. By that, a filter of the system shows the real content to programs.
+//! tag, by which a filter of the system shows the real content to programs.
 
 use std::fs::File;
 use std::io;
