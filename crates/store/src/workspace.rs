@@ -1,4 +1,4 @@
-//! All that holds for every call of a process: [`Workspace`].
+//! The state that all calls of a process share: [`Workspace`].
 
 use std::path::Path;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::error::StoreErrorKind;
 use crate::observer::Observer;
 use crate::os::patience::Patience;
 
-/// The time that a call waits for a lock, unless told otherwise.
+/// The default for the time that a call waits for locks.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// The number of attempts at a lock before the first pause: most locks are held for less than a millisecond.

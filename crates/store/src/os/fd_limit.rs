@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// Behaves like macOS, which reports no maximum but refuses to set none.
+    /// Behaves like macOS, which reports no maximum, but refuses an infinite limit.
     #[test]
     fn where_the_highest_limit_is_refused_it_is_raised_to_what_is_taken_and_never_lowered() {
         let raised = |current| {

@@ -30,7 +30,7 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
 }
 
-/// The flags that open a directory without following any link on the way: `O_NOFOLLOW_ANY`, since macOS 11.
+/// The flags that open a directory, and fail if its path has any link: `O_NOFOLLOW_ANY`, since macOS 11.
 const OVER_NO_LINK: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
 

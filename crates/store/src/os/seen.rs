@@ -26,8 +26,8 @@ pub(crate) struct Seen {
 pub(crate) struct LostMetadata {
     /// The owner is different.
     pub(crate) owner: bool,
-    /// The group is different. Its permissions are cut down to those of everybody, and the set-id bits are
-    /// off.
+    /// The group is different. The group's permissions are cut down to those of everybody, and the set-id
+    /// bits are off.
     pub(crate) group: bool,
     /// An extended attribute, or the access control list, is missing or different. The group's permissions
     /// are then cut down in the same way, since a list can have granted the group less than the mode shows.

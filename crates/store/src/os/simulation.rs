@@ -363,7 +363,7 @@ pub(crate) fn copy_in_kernel(
     linux_kernel::copy_in_kernel(from, offset, to, length)
 }
 
-/// Makes functions that do what `fallback` does if Linux is to be bare, and otherwise what Linux does.
+/// Makes functions that call the one of `fallback` if `bare` is simulated, and that of Linux otherwise.
 macro_rules! bare {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $linux:ident;)*) => {$(
         pub(crate) fn $name($($argument: $type),*) -> $result {

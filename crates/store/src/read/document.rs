@@ -98,7 +98,7 @@ pub enum NotText {
         bom: bool,
         /// The encoding that the bytes look like, if there is good evidence.
         looks_like: Option<Encoding>,
-        /// The bytes that are no UTF-8, where all others are.
+        /// The bytes that are not UTF-8, if all other bytes are.
         strays: Option<Strays>,
     },
 }

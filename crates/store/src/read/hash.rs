@@ -36,8 +36,7 @@ pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
     digest_by(|block, offset| os::read_at(file, block, offset))
 }
 
-/// Returns the digest of all bytes that `read` returns. It is called for one block after the other, with the
-/// offset of each.
+/// Returns the digest of the bytes that `read` returns for one block after the other, each at its offset.
 fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::Result<Option<Digest>> {
     // A read past all caches needs a block that begins at a page boundary.
     let mut block = vec![0; CHUNK + PAGE];

@@ -303,7 +303,7 @@ mod tests {
     use crate::search::tests::settings_of;
     use crate::tests::world::opened;
 
-    /// Makes batches of files in some directories, as many in each.
+    /// Makes batches of files, with the same number of files in each directory.
     fn send(mut batches: Batches<'_>, directories: usize, files: usize) {
         let directory = Arc::new(opened(Path::new(".")));
         for _ in 0..directories {
@@ -325,7 +325,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let (batches, order, queue) = Batches::new(&stop);
             send(batches, directories, files);
-            // The last one has only what the walk left out after the others.
+            // The last batch may have no files, but only what the walk left out after the batch before.
             let sizes: Vec<_> = queue.iter().map(|batch| batch.tasks.len()).collect();
             assert!((sizes.len()..=sizes.len() + 1).contains(&order.iter().count()));
             sizes

@@ -1,7 +1,8 @@
 //! Searches a large file in blocks: [`search`].
 //!
-//! Matches wait until it is known that the whole file is text, since otherwise no tool could read it. That is
-//! known at the end of the file. If too many matches wait before, the rest of the file is checked first.
+//! Matches are held back until the whole file is known to be text, since otherwise no tool could read the
+//! file. That is known at its end. If too many matches are held back, the rest of the file is checked at
+//! once.
 
 use std::cell::RefCell;
 use std::fs::File;

@@ -34,8 +34,8 @@ impl StateDir {
     /// Opens the directory. Creates it and the missing ones above it, with mode 0700 whatever the umask; on
     /// Windows, with an access list for this user, the system and the administrators.
     ///
-    /// Makes a directory that others may use private, if it holds only the state. Refuses a directory if it
-    /// belongs to another user or cannot be made private, if others could replace it, if something in it
+    /// If others may use the directory and it holds only the state, makes it private. Refuses a directory if
+    /// it belongs to another user or cannot be made private, if others could replace it, if something in it
     /// belongs to another user, or if it is on a network file system (as far as Linux and Windows report
     /// that). The source of the error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {

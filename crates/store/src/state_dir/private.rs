@@ -102,7 +102,7 @@ mod unix {
     /// A group that may write is taken to be the user's own, as on systems where each user has one.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
         let trusted = [Some(0), Some(own_id()), Path::new("/").metadata().ok().map(|top| top.uid())];
-        // In a user namespace (user_namespaces(7)) root's directories belong to whoever owns the top
+        // In a user namespace (user_namespaces(7)), root's directories belong to the owner of the top
         // directory.
         let is_trusted = |owner: u32| trusted.contains(&Some(owner));
         for path in named.ancestors() {
