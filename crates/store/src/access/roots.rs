@@ -620,7 +620,7 @@ mod tests {
         assert!(is_outside(&Place { path: closed.path, ..open }), "by its path");
     }
 
-    /// Returns roots in which the directory `away` is configured this many times, and is always away.
+    /// Returns roots in which the directory `away` is configured this many times, each away at first.
     fn with_away(directory: &Path, times: usize) -> (Roots, Unserved) {
         let path = directory.join("away");
         let wanted = ConfiguredDirectory { named: path.clone(), path };
