@@ -1,8 +1,8 @@
 //! Puts new content in the place of old: [`exchange`].
 //!
-//! The new content is complete, and synced if asked, beside the old file before the two change names.
-//! `transaction.rs` decides what is recorded for recovery, and when the call is committed; `overwrite.rs`
-//! handles files that must keep their inode.
+//! Before the old and the new file exchange names, the new one is complete, in the same directory, and synced
+//! if asked. `transaction.rs` decides what is recorded for recovery, and when the call is committed;
+//! `overwrite.rs` handles files that must keep their inode.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,23 +23,24 @@ use crate::os::patience::Patience;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, unlink, unlink_if};
 
-/// The most swaps of names in a race with another program before the attempt is given up.
+/// The maximum number of exchanges in a race with another program; after that, the attempt is given up.
 const SWAPS: usize = 64;
 
 /// The ways in which a file was replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
-    /// The two files changed names in one step, and what came out was what had been read.
+    /// The two files exchanged names atomically, and the file that lost the name still had the content that
+    /// was read.
     Exchanged,
     /// Names cannot be exchanged, but from the last check to the rename nobody could have the file open for
     /// writing.
     Guarded,
-    /// Neither was possible: what another program wrote in the last instant would be lost.
+    /// Neither was possible: bytes that another program wrote just before the rename are lost.
     Renamed,
 }
 
-/// Puts each temporary in the place of its file, in the order given; `methods` gets the way of each. The old
-/// files stay, under the temporaries' names or as backups.
+/// Puts each temporary in the place of its file, in the order given, and pushes the method of each to
+/// `methods`. The old files stay, under the temporaries' names or as backups.
 ///
 /// The error is [`StoreErrorKind::Changed`] for a file that is no longer what was locked (device, inode,
 /// size, mtime), or that another program has opened for writing.
@@ -51,19 +52,20 @@ pub(super) fn exchange(files: &[&Replacement], methods: &mut Vec<Method>) -> Res
 }
 
 impl Replacement {
-    /// Tells whether this name means the old file, the file holds what was read, and no program has it open
-    /// for writing.
+    /// Tells whether this name belongs to the old file, the file still has the content that was read, and no
+    /// program has it open for writing.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
         let is_unchanged = self.is_untouched()? && content.map_or(Ok(true), |content| content.is_in(old))?;
-        // Last: writers may be kept out, but nobody can be kept from replacing the file.
+        // The name is checked last: writers may be locked out, but nothing keeps other programs from
+        // replacing the file.
         let named = os::identity_at(&self.place.directory, name);
         let named = named.context(Operation::Replace, self.place.path())?;
         Ok(is_unchanged && named.same_file(old.identity()))
     }
 
-    /// Tells whether the place's name still means the old file, the file still holds what was read, and no
-    /// program has it open for writing. The file is read again by its name.
+    /// Tells whether the place's name still belongs to the old file, the file still has the content that was
+    /// read, and no program has it open for writing. The file is read again by its name.
     ///
     /// This is the last check where names cannot be exchanged. Inode numbers and times do not suffice for it:
     /// some file systems make the number from the path, keep times in seconds, or report both from a cache.
@@ -75,24 +77,24 @@ impl Replacement {
         let is_unchanged = named.identity().same_file(old.identity())
             && digest_of(&named)? == self.content.old
             && self.is_untouched()?;
-        // Last, since nobody can be kept from replacing the file.
+        // The name is checked last, since nothing keeps other programs from replacing the file.
         let now = os::identity_at(&self.place.directory, Path::new(self.place.name()));
         Ok(is_unchanged && now.context(Operation::Replace, self.place.path())?.same_file(named.identity()))
     }
 
-    /// Tells whether no program has the old file open for writing, and its size and times are those of what
-    /// was read. Its name does not matter.
+    /// Tells whether no program has the old file open for writing, and its size and times are those at the
+    /// read. Its name does not matter.
     fn is_untouched(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
-        // Writers are looked for first: as long as there are none, the state that is read next does not
-        // change.
+        // The check for writers comes first: as long as there are none, the size and times that are read next
+        // do not change.
         if os::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
         self.has_its_times()
     }
 
-    /// Tells whether the old file has the size and times of what was read. Its name does not matter.
+    /// Tells whether the old file has the same size and times as when it was read. Its name does not matter.
     fn has_its_times(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
         let now = os::identity_of(old.file()).context(Operation::Replace, self.place.path())?;
@@ -103,11 +105,12 @@ impl Replacement {
         self.content.temporary.id().name_of_old()
     }
 
-    /// Checks again that the old file is what was read; if not, the error is [`StoreErrorKind::Changed`]. A
-    /// program that was opening it by its name during the exchange may have it open only now.
+    /// Checks again that the old file is unchanged since it was read; if not, the error is
+    /// [`StoreErrorKind::Changed`]. A program that was opening the file by name during the exchange may have
+    /// it open only now.
     pub(super) fn check(&self, method: Method) -> Result<(), StoreError> {
-        // If nobody could have it open for writing up to the rename, nobody has: since then it cannot be
-        // opened by its name.
+        // If no program could have the file open for writing up to the rename, none has it now: since the
+        // rename the file cannot be opened by its name.
         let is_unchanged = if method == Method::Guarded { self.has_its_times() } else { self.is_untouched() };
         if is_unchanged? {
             return Ok(());
@@ -121,8 +124,8 @@ impl Replacement {
         if method == Method::Exchanged {
             return unlink_if(directory, self.content.temporary.name(), self.locked.file().identity());
         }
-        // The name was drawn at random, so it is ours. Its inode number could not be checked: on sshfs,
-        // mergerfs and unionfs each name has its own.
+        // The name was drawn at random, so the file is ours. Its inode number could not be checked: on sshfs,
+        // mergerfs and unionfs each name has an inode number of its own.
         unlink(directory, Path::new(&self.backup()))
     }
 }
@@ -130,9 +133,9 @@ impl Replacement {
 fn replace(staged: &Replacement) -> Result<Method, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
-    // If another program has replaced the file, another process of this server can hold the lock of the new
-    // file and be here at the same time. Each must check what it got, and give it back, before the other
-    // exchanges names.
+    // If another program has replaced the file, another process of this server can hold the lock of the
+    // replacement and be here at the same time. Each must check the file that it got, and exchange it back if
+    // it is the wrong one, before the other exchanges names.
     let _one_at_a_time = lock_directory(directory, place.path())?;
     match os::exchange(directory, name, temporary.name()) {
         Ok(()) => {
@@ -142,7 +145,7 @@ fn replace(staged: &Replacement) -> Result<Method, StoreError> {
                 return Ok(Method::Exchanged);
             }
             let is_new = || Ok(temporary.digest()? == staged.content.new);
-            // An error is ignored: who takes the call back sees what the names hold.
+            // An error is ignored: the rollback of the call examines the names itself.
             exchange_back(place, temporary.name(), *temporary.identity(), is_new).ok();
             looked?;
             Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
@@ -152,11 +155,11 @@ fn replace(staged: &Replacement) -> Result<Method, StoreError> {
     }
 }
 
-/// Renames the temporary to the file's name. Returns whether nobody could have the old file open for writing
-/// in the last instant.
+/// Renames the temporary to the file's name. Returns [`Method::Guarded`] if no program could have the old
+/// file open for writing at the rename.
 ///
-/// Waits for programs that hold the old file open in a way that keeps it from losing a name. Other programs
-/// can do anything between two tries, so each try does and checks everything anew.
+/// Waits for programs that hold the old file open in a way that prevents removing its names (Windows). Other
+/// programs can do anything between two attempts, so each attempt repeats all steps and checks.
 fn rename_over(staged: &Replacement) -> Result<Method, StoreError> {
     let place = &staged.place;
     let mut patience = Patience::default();
@@ -166,10 +169,10 @@ fn rename_over(staged: &Replacement) -> Result<Method, StoreError> {
                 Ok(method) => return Ok(method),
                 Err(failed) => failed,
             },
-            // It could not lose a second name again either, so it gets none.
+            // A second name could not be removed again either, so none is created.
             Err(held) => held,
         };
-        // The backup stays: a file server may have carried out a rename that it says has failed.
+        // The backup stays: a file server may have carried out a rename that it reported as failed.
         if !patience.waits_for(&failed) {
             return Err(StoreError::from_io(Operation::Replace, place.path(), failed));
         }
@@ -186,17 +189,17 @@ fn try_rename_over(staged: &Replacement) -> Result<io::Result<Method>, StoreErro
     back_up(staged)?;
     let guarded = || {
         let guard = match os::refuse_writers(old) {
-            // The next attempt finds out who is writing.
+            // Another program has it open for writing. The next attempt of the edit examines that.
             Err(error) if os::is_held_open(&error) => return Err(changed()),
             guard => guard.context(Operation::Replace, place.path())?,
         };
-        // While nobody can write to the file, its times tell whether somebody has.
+        // While no program can write to the file, its times are enough to tell whether one has.
         let is_unchanged =
             if guard.is_some() { staged.is_what_was_read(name) } else { staged.is_there_unchanged() };
         if is_unchanged? { Ok(guard) } else { Err(changed()) }
     };
     let guard = guarded().inspect_err(|_| {
-        // Nothing has displaced the old content.
+        // The old file still has its name, so the backup is not needed.
         unlink(directory, Path::new(&staged.backup()));
     })?;
     let renamed = rename_once(directory, temporary.name(), name);
@@ -216,7 +219,7 @@ fn back_up(staged: &Replacement) -> Result<(), StoreError> {
     // An error is ignored, for the reason given below for the metadata.
     let _ = copy.keep_flags(old);
     copy.copy_range(old, 0..old.size())?;
-    // If the copy cannot be given something, the new file could not be given it either, and the call reports
+    // Metadata that the copy cannot be given, the new file could not be given either, and the call reports
     // that.
     let _ = copy.keep_metadata(old)?;
     // If the new content is on disk after a power cut, the old must be, too.
@@ -226,8 +229,9 @@ fn back_up(staged: &Replacement) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Gives the file of a temporary's name the name of `place` again, which a new file has: `last_in` at first.
-/// If another program has written to the new file, as `is_new` tells, that keeps the name.
+/// Gives the file that has the temporary's name the name of `place` again. So far the new file, `last_in`,
+/// has that name. If `is_new` says that another program has written to the new file, the new file keeps the
+/// name.
 pub(super) fn exchange_back(
     place: &WritablePlace,
     temporary: &Path,
@@ -241,9 +245,8 @@ pub(super) fn exchange_back(
     if is_new()? { Ok(()) } else { swap_until_settled(directory, temporary, old, swap) }
 }
 
-/// Exchanges a file with `temporary`, by `swap`, until the file that comes out is the one that the previous
-/// exchange put in, so that no other program's file stays under the temporary's name. At first that is
-/// `last_in`.
+/// Exchanges a file with `temporary`, by `swap`, until the file that comes out is the file that the previous
+/// exchange put in (`last_in` for the first). So no other program's file stays under the temporary's name.
 fn swap_until_settled(
     directory: &Dir,
     temporary: &Path,
@@ -283,7 +286,7 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// Other programs rename their files over the name before the exchanges, each before one.
+    /// Before each exchange, another program renames a file of its own over the name.
     #[test]
     fn of_a_lost_race_the_newest_file_stays_and_one_without_end_is_given_up() {
         for others in [1, 2, 3, 2 * SWAPS] {

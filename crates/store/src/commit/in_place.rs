@@ -1,26 +1,26 @@
-//! The reasons why a file is written over, and not replaced: [`InPlace`].
+//! The reasons why a file is overwritten in place instead of being replaced: [`InPlace`].
 
 use crate::access::place::OpenFile;
 use crate::os;
 use crate::os::inode_flags::Guard;
 use crate::os::seen::LostMetadata;
 
-/// The reason why a file is written over instead of being replaced.
+/// The reason why a file is overwritten in place instead of being replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InPlace {
     /// It has several names (hard links), and must stay one file.
     SeveralNames,
     /// It is mounted by itself (a bind mount), so that no other file can get its name.
     Mounted,
-    /// The file system does not give its name to another file. An example: its project number differs from
-    /// the one that its directory passes on (`chattr +P`).
+    /// The file system refuses to give its name to another file, for example because its project number
+    /// differs from that of its directory (`chattr +P`).
     NameWithheld,
-    /// The configuration asks for it, because something that this process cannot see holds this very file,
-    /// such as a container in which it is mounted.
+    /// The configuration asks for it, because something that this process cannot see depends on this inode,
+    /// such as a container in which the file is mounted.
     Asked,
-    /// No file can be made in its directory.
+    /// No file can be created in its directory.
     DirectoryNotWritable,
-    /// A mark on its directory keeps files from being made there, or from being removed again.
+    /// A flag of its directory forbids creating files there, or removing them again.
     DirectoryGuarded(Guard),
     /// A new file could not be given its owner or its group.
     Owner,
@@ -30,7 +30,7 @@ pub enum InPlace {
     Streams,
     /// Another program has it open for writing, and would go on writing to the old file.
     OpenForWriting,
-    /// Another program has it open in a way in which its name cannot be given to another file (Windows).
+    /// Another program has it open in a way that prevents giving its name to another file (Windows).
     HeldOpen,
 }
 

@@ -1,4 +1,4 @@
-//! The directories that are made for a new name, [`Made`], and those that go with an old one,
+//! The directories that are created for a new name, [`Made`], and those that are removed with an old name,
 //! [`remove_directories`].
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::os::directory::Dir;
 use crate::os::vanishing::remove_directory;
 use crate::workspace::Workspace;
 
-/// Directories that were made, outermost first; removed when dropped, as far as they are empty.
+/// Created directories, outermost first. Dropping them removes those that are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     directories: Vec<One>,
@@ -31,8 +31,8 @@ struct One {
 }
 
 impl Made {
-    /// Makes the missing directories on the way to a place. One that another call makes meanwhile is used,
-    /// and is not removed.
+    /// Creates the missing directories above a place. A directory that another call creates meanwhile is
+    /// used, and is not removed.
     pub(crate) fn below(place: &Place) -> Result<Self, StoreError> {
         let mut made = Self::default();
         let mut parent = place.directory.clone();
@@ -54,12 +54,12 @@ impl Made {
         Ok(made)
     }
 
-    /// Returns the directory that holds the place now.
+    /// Returns the directory that contains the place, now that it exists.
     pub(super) fn innermost<'a>(&'a self, place: &'a Place) -> &'a Arc<Dir> {
         self.innermost.as_ref().unwrap_or(&place.directory)
     }
 
-    /// Waits until the names of those that were made are on disk.
+    /// Waits until the names of the created directories are on disk.
     pub(super) fn sync_parents(&self) -> io::Result<()> {
         self.directories.iter().try_for_each(|one| os::sync_directory(&one.parent))
     }
@@ -69,7 +69,7 @@ impl Made {
         self.directories.iter().map(|one| one.path.clone()).collect()
     }
 
-    /// Leaves them where they are.
+    /// Lets the created directories stay when this is dropped.
     pub(super) fn keep(&mut self) {
         self.directories.clear();
     }
@@ -80,7 +80,7 @@ impl Drop for Made {
         // Windows removes no directory that has an open handle.
         self.innermost = None;
         while let Some(One { parent, name, .. }) = self.directories.pop() {
-            // It is in use by now, so it stays, and so do those around it.
+            // The directory is in use by now, so it stays, and so do its ancestors.
             if remove_directory(&parent, &name).is_err() {
                 break;
             }
@@ -88,8 +88,8 @@ impl Drop for Made {
     }
 }
 
-/// Removes directories that are empty and still where they were, inner ones first. To be called once for all
-/// files of a call: the directories of one file may be inside those of another.
+/// Removes directories that are empty and still at their paths, inner directories first. Must be called once
+/// for all files of a call: the directories of one file may be inside those of another.
 pub(crate) fn remove_directories<'a>(
     workspace: &Workspace,
     directories: impl IntoIterator<Item = &'a PathBuf>,
@@ -99,7 +99,7 @@ pub(crate) fn remove_directories<'a>(
         let Some(place) = workspace.roots.place(path).ok().filter(|place| place.path() == path) else {
             continue;
         };
-        // A killed process may have removed this directory and not those around it.
+        // A killed process may have removed this directory, but not yet its ancestors.
         if !place.missing.is_empty() {
             continue;
         }
@@ -108,7 +108,7 @@ pub(crate) fn remove_directories<'a>(
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => continue,
             Err(error) => return Err(StoreError::from_io(Operation::Remove, path, error)),
         }
-        // After a power cut at most an empty directory comes back.
+        // An error is ignored: at worst, an empty directory comes back after a power cut.
         if workspace.durability == Durability::Machine {
             os::sync_directory(&place.directory).ok();
         }

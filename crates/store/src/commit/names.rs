@@ -35,13 +35,14 @@ pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 struct Name<'f> {
     from: Option<&'f Departure>,
     to: Option<&'f Arrival>,
-    /// Whether it was renamed to the temporary name, which no other program knows.
+    /// Whether the file has been renamed to its temporary name, which no other program knows.
     is_aside: bool,
     is_respelled: bool,
-    /// Whether a file was renamed from the old name straight to the new one, and has not come back.
+    /// Whether a file was renamed from the old name directly to the new one, and has not been renamed back.
     has_moved: bool,
     published: Option<Published>,
-    /// The digest of a file that was renamed: another program that has it open may have written to it.
+    /// The digest of a renamed file, taken after the rename: a program that has it open may have written to
+    /// it.
     digest: Option<Digest>,
 }
 
@@ -61,7 +62,7 @@ impl<'f> Names<'f> {
 
     /// Removes the names that other files need, and then gives all new names. Before a file loses a name,
     /// `prove` checks that the record still belongs to this call: without a temporary file, the step would
-    /// succeed even if it does not.
+    /// succeed even if the record does not.
     pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if name.from.is_some_and(|from| from.goes_first) {
@@ -91,7 +92,7 @@ impl<'f> Names<'f> {
 
     /// Waits until files that moved to another directory are on disk, each with its new name and without the
     /// old one. To be called before any directory is synced: btrfs writes each directory separately, and a
-    /// power cut between these would leave the file with both names.
+    /// power cut between two of these writes would leave the file with both names.
     pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
         for name in &self.0 {
             if let (Some(Arrival::Same { place, .. }), Some(from)) = (name.to, name.from)
@@ -182,7 +183,7 @@ impl<'f> Names<'f> {
 }
 
 impl Name<'_> {
-    /// Whether the file that has the new name is the one that had the old.
+    /// Whether the file that gets the new name is the one that had the old name.
     fn keeps_its_file(&self) -> bool {
         matches!(self.to, Some(Arrival::Same { .. } | Arrival::Respelled(_)))
     }
@@ -215,21 +216,22 @@ impl Name<'_> {
                 let directory = made.innermost(place);
                 let renamed = from.rename(self.is_aside, place, directory);
                 if renamed.as_ref().is_err_and(|error| error.kind == StoreErrorKind::AlreadyExists) {
-                    // If the other program has linked it there, only this shows that the call has not.
+                    // If another program has hard-linked the file to the new name, only the old name shows
+                    // that the call has not moved the file there.
                     self.restore();
                 }
                 renamed?;
                 self.has_moved = !self.is_aside;
                 let looked = from.look(place, directory);
                 if looked.is_err() && self.has_moved {
-                    // It can be another program's file, which no record knows.
+                    // This can be another program's file, which is in no record.
                     let own = &from.place;
                     self.has_moved = hand_over(directory, place.name(), &own.directory, own.name()).is_err();
                 }
                 self.digest = Some(looked?);
             }
             (Some(Arrival::Respelled(name)), Some(Departure { place, .. })) => {
-                // The name cannot be another file's.
+                // The new spelling means the same file, so no other file can have it.
                 rename(&place.directory, place.name(), name).context(Operation::Move, place.path())?;
                 self.is_respelled = true;
             }
@@ -258,8 +260,8 @@ impl Departure {
         })
     }
 
-    /// Returns the digest of the file that was renamed. Fails if it is another file, which another program
-    /// put there first.
+    /// Returns the digest of the renamed file. Fails if it is not the locked file, because another program
+    /// replaced that before the rename.
     fn look(&self, to: &WritablePlace, directory: &Dir) -> Result<Digest, StoreError> {
         let (name, known) = (Path::new(to.name()), self.locked.file().identity());
         let now = os::identity_at(directory, name).context(Operation::Move, to.path())?;
@@ -311,8 +313,8 @@ pub(super) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr)
     }
 }
 
-/// Whether the name is that of the file `open`, and that has this digest. If the file system's identities do
-/// not last, another file with the same bytes counts as well.
+/// Whether the name belongs to the file `open`, and that file has this digest. If the file system's
+/// identities do not last, another file with the same bytes counts as well.
 fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
     let now = os::identity_at(directory, name)?;
     if os::identity_of(open)?.same_file(&now) {
@@ -331,8 +333,9 @@ fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Resul
     Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }
 
-/// Renames a file back to its name. The error is [`io::ErrorKind::AlreadyExists`] if another file has that.
-/// If the file system can neither refuse to replace a file nor link, checks the name before the rename.
+/// Renames a file back to its name. The error is [`io::ErrorKind::AlreadyExists`] if another file has that
+/// name. If the file system can neither refuse to replace a file nor create hard links, checks the name
+/// before the rename.
 pub(super) fn give_back(directory: &Dir, aside: &OsStr, name: &OsStr) -> io::Result<()> {
     match hand_over(directory, aside, directory, name) {
         Err(error) if os::is_unsupported(&error) => match directory.symlink_metadata(name) {
@@ -395,7 +398,8 @@ mod tests {
         assert_eq!(world.names(), other);
     }
 
-    /// Another program has made a directory of the old name, which only letter case makes possible.
+    /// Another program has made a directory of the old name. That is possible because here letter case
+    /// distinguishes names.
     #[test]
     #[cfg(target_os = "linux")]
     fn a_name_that_cannot_be_spelled_as_before_is_told() {

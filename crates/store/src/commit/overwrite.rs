@@ -1,6 +1,6 @@
-//! Writes new content over the old, where a rename would be wrong or impossible:
-//! [`InPlace`](crate::commit::in_place::InPlace) has the cases. An error in the middle is undone with a copy
-//! of the old bytes. After a crash, recovery goes forward with the new bytes.
+//! Writes new content over the old where a rename would be wrong or impossible:
+//! [`InPlace`](crate::commit::in_place::InPlace) lists the cases. After an error, a copy of the old bytes is
+//! written back. After a crash, recovery completes the write of the new bytes.
 
 use std::fs::File;
 use std::io;
@@ -19,8 +19,8 @@ use crate::read::hash::{digest_as_stored, digest_of};
 use crate::stage::temporary::Temporary;
 use crate::state_dir::StateDir;
 
-/// Files that are ready to be written over: each is open, has room for the new content, and a copy of the
-/// old.
+/// Files that are ready to be written over: each is open, has space reserved for the new content, and has a
+/// copy of the old content.
 #[derive(Debug)]
 #[must_use = "nothing is written yet"]
 pub(super) struct Overwriting<'f> {
@@ -36,15 +36,15 @@ struct Target<'f> {
     staged: &'f Replacement,
     /// The file, open for writing.
     file: OpenFile,
-    /// Its identity after space was reserved, which changes its times.
+    /// The file's identity after space was reserved, because that changes the file's times.
     checked: Identity,
     /// Its old bytes.
     copy: Temporary,
 }
 
 impl<'f> Overwriting<'f> {
-    /// Opens the files and makes the copies. The error is [`StoreErrorKind::Changed`] if a file is no longer
-    /// what was read.
+    /// Opens the files and makes the copies. The error is [`StoreErrorKind::Changed`] if a file has changed
+    /// since it was read.
     ///
     /// With `sync`, each file is on disk before the next is begun.
     pub(super) fn prepare(
@@ -57,7 +57,7 @@ impl<'f> Overwriting<'f> {
         Ok(Self { targets, write: write_over, sync })
     }
 
-    /// Checks again, at the last moment before anything is written, that all files are what was read: see
+    /// Checks again, just before anything is written, that no file has changed since it was read: see
     /// [`Overwriting::prepare`].
     pub(super) fn check(&self) -> Result<(), StoreError> {
         for Target { staged, checked, .. } in &self.targets {
@@ -81,8 +81,8 @@ impl<'f> Overwriting<'f> {
 
     /// Overwrites all files. Before each, `prove` must say that the record is still this call's. If a write
     /// fails, all files get their old bytes back; if that fails, too, the error is
-    /// [`StoreErrorKind::NotRestored`]. If `prove` fails, everything is left as it is, and the error is the
-    /// same.
+    /// [`StoreErrorKind::NotRestored`]. If `prove` fails, everything is left as it is, and the error is also
+    /// [`StoreErrorKind::NotRestored`].
     pub(super) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
@@ -91,8 +91,8 @@ impl<'f> Overwriting<'f> {
                 return Err(error.not_restored(self.targets.iter().take(done).flat_map(Target::left)));
             }
             let context = |error| StoreError::from_io(Operation::Replace, staged.place.path(), error);
-            // An earlier file of the call may be this one under another name. Then this file already holds
-            // the new bytes of that one.
+            // An earlier file of the call may be the same file under another name. Then this file already has
+            // the earlier file's new bytes.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
                 Ok(()) => {
                     let new = staged.content.temporary.bytes();
@@ -135,7 +135,7 @@ impl<'f> Target<'f> {
         }
         let mut copy = Temporary::create_for_old(place, temporary.id(), old.size(), state)?;
         copy.copy_range(old, 0..old.size())?;
-        // The file may have changed during the copy, which must hold what was read.
+        // The file may have changed during the copy, but the copy must have the content that was read.
         let now = || os::identity_of(file.file()).context(Operation::Replace, place.path());
         if !now()?.same_content(old.identity())
             || !unsettled.as_ref().map_or(Ok(true), |content| content.is_in(old))?
@@ -144,7 +144,8 @@ impl<'f> Target<'f> {
         }
         let reserved = os::reserve(file.file(), old.size(), temporary.written());
         reserved.context(Operation::Replace, place.path())?;
-        // An empty file has no byte that could be given room without a change, as `forget_cached` does.
+        // `forget_cached` needs a byte for which it can reserve space without a change; an empty file has
+        // none.
         if old.size() > 0 {
             forget_cached(&place.directory, file.file());
         }
@@ -155,9 +156,9 @@ impl<'f> Target<'f> {
         Ok(Self { staged, file, checked, copy })
     }
 
-    /// Checks that a file of several names still holds what was read; if not, the error is
-    /// [`StoreErrorKind::Changed`]. On some file systems (mergerfs, unionfs) each name has an inode number of
-    /// its own, so that only this shows that two files of a call are one.
+    /// Checks that a file with several names still has the content that was read; if not, the error is
+    /// [`StoreErrorKind::Changed`]. On some file systems (mergerfs, unionfs) each name has its own inode
+    /// number, so that only the content shows that two files of a call are the same.
     fn is_no_other(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         if os::links_of(self.file.file(), self.file.metadata()) <= 1 {
@@ -171,9 +172,9 @@ impl<'f> Target<'f> {
         Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
     }
 
-    /// Checks, where other machines write the file system, that the storage holds the bytes that were read:
-    /// this machine's cache may be older. If not, the error is [`StoreErrorKind::Changed`], and the next
-    /// attempt then waits a little for the new bytes.
+    /// Checks, if other machines write to the file system, that the storage has the bytes that were read:
+    /// this machine's cache may be outdated. If not, the error is [`StoreErrorKind::Changed`], and the next
+    /// attempt waits a little for the new bytes.
     fn is_as_stored(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         let stored = || -> io::Result<Option<Digest>> {
@@ -195,7 +196,7 @@ impl<'f> Target<'f> {
         self.copy.bytes().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
     }
 
-    /// Returns the file, which may not have its old bytes any more, and the copy of them.
+    /// Returns the file, which may have lost its old bytes, and the copy of those bytes.
     fn left(&self) -> impl Iterator<Item = LeftBehind> {
         let path = self.staged.place.path();
         let copy = (!self.copy.is_in_memory())
@@ -204,8 +205,8 @@ impl<'f> Target<'f> {
     }
 }
 
-/// Writes the new bytes over the old ones, from the start, then cuts the file to their length, and syncs it
-/// if asked.
+/// Writes the new bytes over the old ones, from the start, then truncates the file to their length, and syncs
+/// it if asked.
 pub(super) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {
@@ -239,7 +240,7 @@ mod tests {
         static LEFT: Cell<usize> = Cell::default();
     }
 
-    /// Writes some files; spoils the next one half way, and fails.
+    /// Writes [`LEFT`] files completely, then damages the next file and fails.
     fn only_so_many(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
         if LEFT.get() == 0 {
             os::write_all_at(to, b"spoiled", 0)?;
@@ -287,7 +288,7 @@ mod tests {
 
     #[test]
     fn an_error_in_the_middle_gives_all_files_their_old_bytes() {
-        // New content longer and shorter than the old, beside the file and in memory.
+        // New content that is longer or shorter than the old, beside the file or in memory.
         for (old, new) in [("old\n", "new content\n"), ("old content\n", "new\n")] {
             // Only Linux has files in memory.
             for &is_in_same_directory in &[true, false][..if cfg!(target_os = "linux") { 2 } else { 1 }] {
@@ -362,7 +363,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(path("a")).unwrap(), "old\n");
     }
 
-    /// The machine's memory of the file is older.
+    /// This machine's cache of the file is outdated.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_another_machine_has_written_last_is_not_written_over() {

@@ -19,8 +19,8 @@ use crate::os::names::{hard_link, remove_file, rename};
 use crate::read::hash::digest_of_bytes;
 use crate::stage::temporary::{Temporary, TemporaryId};
 
-/// A new file that does not have its name yet. Dropping it removes it, and the directories that were created
-/// for it.
+/// A new file that does not have its name yet. Dropping it removes the file, and the directories that were
+/// created for it.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Creation {
@@ -33,17 +33,17 @@ pub(crate) struct Creation {
 /// A new file that has its name.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// Its lock by its name, if the one under the temporary name has no effect.
+    /// The lock of the file under its own name, if the lock under the temporary name has no effect.
     _lock: Option<File>,
     /// Whether its temporary name is gone.
     pub(super) is_clean: bool,
 }
 
 impl Creation {
-    /// Creates the missing parents (mode 0777 minus the umask) and an empty file in the last, with these
+    /// Creates the missing parents (mode 0777 minus the umask) and an empty file in the innermost, with these
     /// permissions minus the umask.
     ///
-    /// [`Creation::publish`] decides whether the name is free.
+    /// Only [`Creation::publish`] finds out whether the name is free.
     pub(crate) fn begin(
         place: &WritablePlace,
         id: TemporaryId,
@@ -94,7 +94,7 @@ impl Creation {
         &self.made
     }
 
-    /// Gives the file its name, unless that is taken. The file system checks and renames in one step.
+    /// Gives the file its name, unless the name is taken. The file system checks and renames atomically.
     pub(crate) fn publish(&self) -> Result<Published, StoreError> {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
         let mut published = rename_new(directory, &self.temporary, name);
@@ -107,7 +107,7 @@ impl Creation {
         published.context(Operation::Create, self.place.path())
     }
 
-    /// Leaves it where it is.
+    /// Lets the file and its directories stay.
     pub(super) fn keep(mut self) {
         self.temporary.leave();
         self.made.keep();
@@ -136,17 +136,17 @@ pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
     place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 
-/// Renames in one step, so that no temporary name is left.
+/// Renames atomically, so that no temporary name is left.
 fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     os::rename_new(directory, temporary.name(), directory, name)?;
     Ok(Published { _lock: None, is_clean: true })
 }
 
-/// Links: link(2) refuses any name that is taken, even by a dangling link.
+/// Creates a hard link: link(2) refuses any name that is taken, even by a dangling symbolic link.
 fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     hard_link(directory, temporary.name(), name).map_err(|error| match error.kind() {
-        // FAT has no hard links and returns EPERM. If EPERM has another reason, the next method fails with
-        // it, too.
+        // FAT has no hard links and returns EPERM. If EPERM has another reason, the next method also fails
+        // with it.
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
     })?;
@@ -177,26 +177,26 @@ fn lock_by_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<F
 /// support no other method. The claim contains the temporary name, by which recovery recognises it. If
 /// another program writes to the claim just before the rename, those bytes are lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
-    // If another process of this server edits the claim, it gets this lock later, and then finds the claim
+    // Another process of this server that edits the claim gets this lock only later, and then finds the claim
     // replaced.
     let _one_at_a_time =
         lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
-    // Another program may already have written to it. Appending does not overwrite that.
+    // Another program may already have written to the claim. Appending does not overwrite its bytes.
     options.read(true).append(true).create_new(true).follow(FollowSymlinks::No);
     let mut file_of_claim = directory.open_with(name, &options)?.into_std();
     let claim = temporary.id().claim();
     let written = file_of_claim.write_all(&claim).and_then(|()| os::sync_data(&file_of_claim));
     let claimed = os::identity_of(&file_of_claim).or_else(|_| os::identity_at(directory, name))?;
     if let Err(error) = written {
-        // Recovery could not recognise it by its content.
+        // The claim is incomplete, so recovery could not recognise it by its content.
         if os::identity_at(directory, name).is_ok_and(|now| now.same_content(&claimed)) {
             remove_file(directory, name).ok();
         }
         return Err(error);
     }
     if !holds(&file_of_claim, &claim)? {
-        // Another program has written to it, and keeps those bytes.
+        // Another program has written to the claim. Its bytes stay; only the claim's own bytes are cut off.
         let end = file_of_claim.metadata()?.len().saturating_sub(claim.len() as u64);
         let mut bytes = vec![0; claim.len()];
         if os::read_at(&file_of_claim, &mut bytes, end)? == claim.len() && bytes == claim {
@@ -226,7 +226,8 @@ mod tests {
     use crate::stage::temporary::TemporaryId;
     use crate::tests::world::real;
 
-    /// The ways that the system has; std's own rename replaces what is there.
+    /// The methods that the system has. Windows has no `rename_new`, because std's rename replaces an
+    /// existing file.
     type Method = fn(&Dir, &Temporary, &Path) -> io::Result<Published>;
     const METHODS: &[Method] =
         if cfg!(windows) { &[link, claim_and_rename] } else { &[rename_new, link, claim_and_rename] };
@@ -255,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Each link has an inode number of its own on sshfs and mergerfs, as a copy has here.
+    /// On sshfs and mergerfs each hard link has its own inode number. Here a copy stands for such a link.
     #[test]
     fn a_new_file_is_known_by_its_name_only_if_it_holds_the_same() {
         type Make = fn(&Path, &Path);
@@ -263,7 +264,7 @@ mod tests {
             (|_, name| std::fs::write(name, "ours").unwrap(), true),
             (|_, name| std::fs::write(name, "them").unwrap(), false),
             (|_, name| std::fs::create_dir(name).unwrap(), false),
-            // There is nothing to open then: this is the same file.
+            // With the same inode number, the file need not be opened again.
             (|temporary, name| std::fs::hard_link(temporary, name).unwrap(), false),
         ];
         for (make, is_known) in ways {

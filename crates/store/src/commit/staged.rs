@@ -1,5 +1,5 @@
-//! One file of a call that is about to change: [`Staged`]. An edit makes it, and the transaction takes it
-//! from there.
+//! One file of a call that is about to change: [`Staged`]. An edit prepares it, and the transaction commits
+//! it.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub(crate) struct Replacement {
     pub place: WritablePlace,
     /// The new content.
     pub content: NewContent,
-    /// The file as it is, with the identity that it had before it was read.
+    /// The old file, with the identity that it had before it was read.
     pub locked: Arc<LockedFile>,
 }
 
@@ -48,14 +48,14 @@ pub(crate) struct Replacement {
 pub(crate) struct NewContent {
     /// The new content.
     pub temporary: Temporary,
-    /// The reason why it must be written over the file; `None` if the two change names.
+    /// The reason why it must be written into the old file; `None` if the two files exchange names.
     pub in_place: Option<InPlace>,
-    /// The digest of what was read.
+    /// The digest of the content that was read.
     pub old: Digest,
     /// The digest of the new content.
     pub new: Digest,
-    /// The content that was read, if the file's times cannot tell whether the file still holds it. The file
-    /// is then read again.
+    /// The content that was read, if the file's times cannot show whether the file still has it. In that
+    /// case, the file is read again.
     pub unsettled: Option<Content>,
 }
 
@@ -68,14 +68,14 @@ pub(crate) struct Departure {
     pub id: TemporaryId,
     /// The file, with the identity that it had before it was read.
     pub locked: Arc<LockedFile>,
-    /// The digest of what it holds.
+    /// The digest of its content.
     pub digest: Digest,
-    /// Whether the file's times can tell whether it still holds this content.
+    /// Whether the file's times are enough to tell whether it still has this content.
     pub is_settled: bool,
-    /// The directories that were made for it, outermost first; they are removed as far as they are empty.
+    /// The directories that were created for it, outermost first. Those that are empty are removed with it.
     pub directories: Vec<PathBuf>,
-    /// Whether its name must be free before any name is given: another file of the call gets that name, or
-    /// this file cannot change its name in one step.
+    /// Whether its name must be free before any new name is given, because another file of the call gets that
+    /// name, or this file cannot change its name in one step.
     pub goes_first: bool,
 }
 
@@ -86,23 +86,23 @@ pub(crate) enum Arrival {
     New {
         /// The file.
         creation: Box<Creation>,
-        /// The digest of what it holds.
+        /// The digest of its content.
         digest: Digest,
     },
     /// The file that departs.
     Same {
         /// The new place.
         place: WritablePlace,
-        /// The directories that were made for it.
+        /// The directories that were created for it.
         made: Made,
     },
-    /// The file that departs, under another spelling of its name that means the same file. The journal has no
-    /// step for it, because recovery could not tell the two names apart.
+    /// The departing file, under another spelling of its name that means the same file. The journal has no
+    /// step for this, because recovery could not distinguish the two names.
     Respelled(PathBuf),
 }
 
 impl Staged {
-    /// Tells whether the file system changes it in one step, so that both states are whole.
+    /// Tells whether the file system changes it in one step, so that the file is complete before and after.
     pub(crate) fn is_one_step(&self) -> bool {
         match self {
             Self::Replaced(file) => file.content.in_place.is_none(),
@@ -113,7 +113,7 @@ impl Staged {
         }
     }
 
-    /// Tells whether the record must say what becomes of it even if it is the only file of its call.
+    /// Tells whether the record must contain its step even if it is the only file of its call.
     pub(crate) fn needs_step_alone(&self) -> bool {
         match self {
             Self::Replaced(_) => true,
@@ -123,7 +123,7 @@ impl Staged {
         }
     }
 
-    /// Returns the places whose names change, each with the directory that holds it now.
+    /// Returns the places whose names change, each with the directory that contains it now.
     pub(super) fn places(&self) -> Vec<(&WritablePlace, &Arc<Dir>)> {
         match self {
             Self::Replaced(Replacement { place, .. }) => vec![(place, &place.directory)],
@@ -152,7 +152,7 @@ impl Staged {
         old.into_iter().chain(new.map(|temporary| (*temporary.identity(), temporary.file())))
     }
 
-    /// Returns its steps for the journal, each with the id of its temporary.
+    /// Returns this file's steps for the journal, each with the id of its temporary.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (TemporaryId, Step)> {
         let steps = match self {
             Self::Replaced(Replacement { content, .. }) => {
@@ -188,7 +188,7 @@ impl Staged {
 }
 
 impl Arrival {
-    /// Returns the new place, with the directories that were made for it; `None` if only the spelling
+    /// Returns the new place, with the directories that were created for it; `None` if only the spelling
     /// changes.
     pub(super) fn place(&self) -> Option<(&WritablePlace, &Made)> {
         match self {

@@ -1,10 +1,10 @@
-//! Decides how a call that failed, or was interrupted, is taken back or completed: [`next`]. It is a pure
+//! Decides how a call that failed, or was interrupted, is rolled back or completed: [`next`]. It is a pure
 //! table; a [`NameView`] looks up the files under the names.
 //!
-//! The identity of a file decides, and its digest only confirms it: another file with the same bytes is not
-//! the call's. So the table can be consulted again at any time, even if the rollback itself is interrupted.
-//! Only names that the call drew at random are ever unlinked. A file that must lose its own name is first
-//! renamed to a drawn one, under which nobody can replace it any more, and examined again.
+//! The identity of a file decides, and its digest only confirms it: another file with the same bytes is not a
+//! file of the call. So the table can be consulted again at any time, even if the rollback itself is
+//! interrupted. Only names that the call drew at random are ever unlinked. A file that must lose its own name
+//! is first renamed to a drawn one, under which nobody can replace it any more, and examined again.
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -16,7 +16,8 @@ use crate::os::identity::FileKey;
 pub(crate) enum CallName {
     /// The file's own name.
     File(usize),
-    /// The drawn name of new content before the commit, and of a file that waits to be unlinked.
+    /// The drawn name (chosen at random) of new content before the commit, and of a file that waits to be
+    /// unlinked.
     Temporary(usize),
     /// The second drawn name: of old content if names cannot be exchanged, and of a file that the rollback
     /// moves out of the way.
@@ -75,17 +76,17 @@ pub(crate) trait NameView {
     fn digest(&self, name: CallName) -> Result<Option<Digest>, Self::Error>;
 }
 
-/// A step by which a call is taken back or completed.
+/// A step that rolls a call back, or completes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum UndoAction {
-    /// Renames the first to the second name, which must be free.
+    /// Renames a file from the first name to the second, which must be free.
     Rename(CallName, CallName),
     /// Exchanges the file of this index with its temporary file, so that it has its old content again.
     ExchangeBack(usize),
     /// Renames the file's backup over it.
     RestoreBackup(usize),
-    /// Saves the bytes under a drawn name, which no other file has, where a person finds them, and frees the
-    /// name.
+    /// Saves the bytes of the file under a drawn name where a person finds them, since no other file has
+    /// them, and frees the name.
     Keep(CallName),
     /// The names contradict each other, because a cache has returned an outdated one.
     LookAgain,
@@ -94,7 +95,7 @@ pub(crate) enum UndoAction {
 /// The stages of the rollback. Each is completed for all files before the next one begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// Files lose the names that the call gave them: other files may need these.
+    /// Files lose the names that the call gave them: other files may need these names.
     Vacate,
     /// Exchanged files get their old content back. Files of other programs get back the names that they lost
     /// to the call.
@@ -110,13 +111,14 @@ pub(crate) const STAGES: [Stage; 3] = [Stage::Vacate, Stage::Exchange, Stage::Gi
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedCall<'a> {
     pub(crate) contents: &'a Contents,
-    /// Whether the call was a single step of the file system. Its result may already be known, so it stays.
+    /// Whether the call was a single step of the file system. A client may already know its result, so the
+    /// result stays.
     pub(crate) is_one_step: bool,
 }
 
 impl<'a> RecordedCall<'a> {
-    /// Reads a call from its record. If other machines share the record, it says *committed* even for a
-    /// single step.
+    /// Reads a call from its record. A record that other machines share says *committed* even for a single
+    /// step.
     pub(crate) fn new(contents: &'a Contents, is_shared: bool) -> Self {
         let steps = contents.steps.iter().flatten();
         let is_one_step = !is_shared && steps.filter(|step| **step != Step::Stay).count() == 1;
@@ -156,7 +158,7 @@ impl<'a> RecordedCall<'a> {
         })
     }
 
-    /// Returns the files of the call that can have a name, with their keys and digests in the record.
+    /// Returns the files of the call that this name can have, with their keys and digests in the record.
     fn candidates(&self, name: CallName) -> Vec<(Inode, FileKey, Digest)> {
         let subjects = &self.contents.subjects;
         let path = |index: usize| subjects.get(index).map(|subject| &subject.path);
@@ -173,7 +175,7 @@ impl<'a> RecordedCall<'a> {
         all.flatten().filter_map(recorded).collect()
     }
 
-    /// Whether a file with this key can have the name.
+    /// Whether a file of the call with this key can have the name.
     pub(crate) fn is_recorded(&self, name: CallName, key: FileKey) -> bool {
         self.candidates(name).iter().any(|(_, recorded, _)| recorded.matches(&key))
     }
@@ -214,7 +216,7 @@ pub(crate) fn sight<V: NameView>(
     view: &V,
 ) -> Result<Sight, V::Error> {
     let (key, lasts) = match view.look(name)? {
-        // All files of the call are regular ones, so a drawn name has nothing to save.
+        // All files of the call are regular files, so there is nothing to save under a drawn name.
         Some(NameHolder::NoFile) if matches!(name, CallName::File(_)) => return Ok(Sight::Foreign),
         None | Some(NameHolder::NoFile) => return Ok(Sight::Absent),
         Some(NameHolder::Claim(index)) => return Ok(Sight::Claim(index)),
@@ -241,7 +243,7 @@ pub(crate) fn sight<V: NameView>(
 }
 
 /// Returns the file of the call that has a name on a file system whose identities do not last. Its bytes
-/// decide, if only one file can be the one, and the other names do not contradict. Equal bytes alone are not
+/// decide, if exactly one file fits, and the other names do not contradict it. Equal bytes alone are not
 /// enough.
 fn by_bytes<V: NameView>(
     call: &RecordedCall<'_>,
@@ -292,8 +294,8 @@ fn same_bytes<V: NameView>(one: CallName, other: CallName, view: &V) -> Result<b
     Ok(digest.is_some() && digest == view.digest(other)?)
 }
 
-/// Whether a drawn name still has a file that must get its own name back, which is free. Then the rollback is
-/// not complete, and the drawn name must not be unlinked.
+/// Whether a drawn name still has a file that must get its own name back, and that name is free. If so, the
+/// rollback is not complete, and the drawn name must not be unlinked.
 pub(crate) fn is_needed<V: NameView>(
     call: &RecordedCall<'_>,
     drawn: CallName,
@@ -314,7 +316,7 @@ fn vacate<V: NameView>(
     view: &V,
 ) -> Result<Option<UndoAction>, V::Error> {
     let (file, backup) = (CallName::File(index), CallName::Backup(index));
-    // The file that got the name, and may have lost it again.
+    // The file that the call gave the name, and that may have lost it again.
     let given = match (step, call.arriving(index)) {
         (Step::Publish { .. }, _) => Some(Inode::New(index)),
         (_, Some(from)) if matches!(call.step(from), Step::Move { .. }) => Some(Inode::Old(from)),
@@ -373,8 +375,8 @@ fn exchange<V: NameView>(
     let displaced = match sight(call, temporary, view)? {
         Sight::Absent => backup,
         Sight::Ours(inode) if inode == new && is_whole(call, temporary, new, view)? => backup,
-        // The old file, another that lost the name, or the new one if a program wrote to it while it had the
-        // name.
+        // The old file, another program's file that lost the name, or the new file if a program wrote to it
+        // while it had the name.
         _ => temporary,
     };
     let held = sight(call, displaced, view)?;
@@ -412,8 +414,8 @@ fn exchange<V: NameView>(
     })
 }
 
-/// Renames the file under a drawn name to the name of this index. If that is taken, saves its bytes, unless
-/// the file there, or the one at the `target` of a move, has the same.
+/// Renames the file under a drawn name to the name of this index. If that name is taken, saves the file's
+/// bytes, unless the file there, or the file at the `target` of a move, has the same bytes.
 fn give_back<V: NameView>(
     drawn: CallName,
     index: usize,
@@ -424,7 +426,7 @@ fn give_back<V: NameView>(
     let held = sight(call, drawn, view)?;
     let is_set_aside = drawn == CallName::Backup(index)
         && match held {
-            // If another program has written to it, it gets its name again.
+            // If another program has written to the new file, that file gets the name again.
             Sight::Ours(inode @ Inode::New(of)) => of == index && is_whole(call, drawn, inode, view)?,
             Sight::Claim(of) => of == index,
             Sight::Ours(Inode::Old(of)) => call.arriving(index) == Some(of),
@@ -433,7 +435,7 @@ fn give_back<V: NameView>(
     if held == Sight::Absent || is_set_aside {
         return Ok(None);
     }
-    // It also has its new name, which it keeps.
+    // The file also has its new name, and keeps it.
     if let (Some(to), Sight::Ours(_)) = (target, held)
         && sight(call, CallName::File(to), view)? == held
     {

@@ -1,7 +1,7 @@
-//! The laws of the table, without a disk: calls of up to three entries over three names and few contents are
-//! cut off after each of their steps, another program interferes, and recovery is cut off after each of its
-//! own. Of calls of several entries it is a sample; `MCP_TEXT_EDITOR_ONE_IN=1` takes all, minutes of
-//! processor time.
+//! Tests the table without a disk. Calls of up to three entries, over three names and few contents, are
+//! interrupted after each of their steps; another program interferes; and recovery is interrupted after each
+//! of its steps. Only a sample of the calls of several entries is tested; `MCP_TEXT_EDITOR_ONE_IN=1` tests
+//! all, which takes minutes of processor time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -56,9 +56,9 @@ impl Entry {
 enum Ways {
     /// Names can be exchanged, and renames can refuse a name that is taken.
     All,
-    /// A second name is given, and then the first is taken.
+    /// A rename is a second name (hard link), after which the first name is removed.
     Links,
-    /// Neither.
+    /// Neither exchanges nor hard links: a claim reserves the name.
     Claims,
 }
 
@@ -66,13 +66,13 @@ enum Ways {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Disk {
     names: BTreeMap<String, u64>,
-    /// The content of each file, by its number.
+    /// The content of each file, by its inode number.
     held: BTreeMap<u64, String>,
-    /// Copies that were made where there are no links, each with the file that it stands for.
+    /// Copies that were made because there are no hard links, each with the file that it stands for.
     copies: BTreeMap<u64, u64>,
-    /// Bytes that recovery kept where a person finds them.
+    /// Bytes that recovery saved where a person finds them.
     kept: Vec<String>,
-    /// Whether numbers are reliable.
+    /// Whether inode numbers identify files reliably.
     lasts: bool,
 }
 
@@ -107,7 +107,7 @@ impl Disk {
         !self.names.contains_key(name)
     }
 
-    /// Returns what the names of files mean.
+    /// Returns the file under each name; a copy counts as its original.
     fn files(&self) -> BTreeMap<&str, u64> {
         let file = |inode: &u64| *self.copies.get(inode).unwrap_or(inode);
         let all = self.names.iter().map(|(name, inode)| (name.as_str(), file(inode)));
@@ -121,7 +121,7 @@ impl Disk {
     }
 }
 
-/// A call that was cut off, and what the disk has.
+/// An interrupted call, and the state of the disk.
 struct Cut<'a> {
     call: RecordedCall<'a>,
     disk: Disk,
@@ -164,7 +164,7 @@ impl Cut<'_> {
         }
     }
 
-    /// Recovers until `steps` steps are done; returns whether it came to its end.
+    /// Recovers until `steps` steps are done. Returns whether recovery is complete.
     fn recover(&mut self, steps: usize) -> bool {
         let files = self.call.contents.subjects.len();
         let mut done = 0;
@@ -219,14 +219,14 @@ fn key(inode: u64) -> FileKey {
     FileKey { inode, born: None }
 }
 
-/// A moment of a call: what the disk has, and whether the record says *committed*.
+/// A moment of a call: the state of the disk, and whether the record says *committed*.
 type Moment = (Disk, bool);
 
 /// The two drawn names of a file.
 type Drawn = [String; 2];
 
-/// Prepares a call: makes its new files. Returns its record, and of each entry the drawn names of its old
-/// file, and of its new one.
+/// Prepares a call: creates its new files. Returns its record, and for each entry the drawn names of its old
+/// file and of its new file.
 fn prepare(entries: &[Entry], disk: &mut Disk, new: &str) -> (Contents, Vec<(Entry, Drawn, Option<Drawn>)>) {
     let (mut subjects, mut steps) = (Vec::new(), Vec::new());
     let mut subject = |name: usize, intent| {
@@ -288,14 +288,14 @@ fn prepare(entries: &[Entry], disk: &mut Disk, new: &str) -> (Contents, Vec<(Ent
     (Contents { subjects, steps: Some(steps), ..Contents::default() }, all)
 }
 
-/// Carries a call out. Returns its record, and every moment at which it can be cut off, from the one when the
-/// record is prepared to the last before the record goes.
+/// Carries a call out. Returns its record, and every moment at which it can be interrupted, from the
+/// preparation of the record until just before its removal.
 fn carry_out(entries: &[Entry], start: &Disk, new: &str, ways: Ways) -> (Contents, Vec<Moment>) {
     let mut disk = start.clone();
     let (contents, all) = prepare(entries, &mut disk, new);
     let mut moments = vec![(disk.clone(), false)];
     let results: Vec<usize> = entries.iter().filter_map(|entry| entry.result()).collect();
-    // A file system without such renames gives a second name.
+    // A file system whose renames cannot refuse a taken name uses hard links instead.
     let goes_first = |entry: Entry| {
         let is_followed = entry.leaves().is_some_and(|from| results.contains(&from));
         is_followed || matches!(entry, Entry::Move(..)) && ways != Ways::All
@@ -340,7 +340,7 @@ fn carry_out(entries: &[Entry], start: &Disk, new: &str, ways: Ways) -> (Content
             Ways::Claims => {
                 let inode = disk.names[NAMES[*name]];
                 let held = disk.held[&inode].clone();
-                // A copy is not complete at once.
+                // At first the copy is incomplete.
                 let copy = disk.make(backup, "");
                 disk.copies.insert(copy, inode);
                 step(&disk);
@@ -387,7 +387,7 @@ fn calls(most: usize) -> impl Iterator<Item = Vec<Entry>> {
         });
         longer.collect()
     };
-    // Prime numbers, so that all kinds of entries are met.
+    // The strides are prime numbers, so that all kinds of entries occur.
     let one_in = if std::env::var("MCP_TEXT_EDITOR_ONE_IN").is_ok() { 1 } else { 5 };
     let (twos, mut all) = (more(&ones), ones.clone());
     if most > 2 {
@@ -402,7 +402,7 @@ fn calls(most: usize) -> impl Iterator<Item = Vec<Entry>> {
     })
 }
 
-/// Returns the disk before a call: each name that it takes anew is free, all others exist.
+/// Returns the disk before a call: the names that the call creates are free, all others exist.
 fn before(call: &[Entry], contents: [&str; 3], lasts: bool) -> Disk {
     let mut disk = Disk { lasts, ..Disk::default() };
     let edited = |name: usize| call.iter().any(|entry| entry.source() == Some(name));
@@ -413,7 +413,7 @@ fn before(call: &[Entry], contents: [&str; 3], lasts: bool) -> Disk {
     disk
 }
 
-/// The contents of the three files, and of new ones: alike, empty, and different.
+/// The contents of the three files, and of new files: equal, empty, and different.
 const CONTENTS: [([&str; 3], &str); 5] = [
     (["x", "x", "x"], "x1"),
     (["", "", ""], "new"),
@@ -425,7 +425,8 @@ const CONTENTS: [([&str; 3], &str); 5] = [
 fn each_moment(most: usize, lasts: bool, test: impl Fn(&Contents, &[Moment], usize)) {
     for call in calls(most) {
         for (contents, new) in CONTENTS {
-            // An edit changes something; and where only bytes tell, no two files of a call may have the same.
+            // An edit must change something. If only bytes identify files, no two files of a call may have
+            // the same bytes.
             let bytes: BTreeSet<&str> = contents.into_iter().chain([new]).collect();
             let is_edit = |entry: &Entry| matches!(*entry, Entry::Edit(name) if contents[name] == new);
             if !lasts && bytes.len() < 4 || call.iter().any(is_edit) {
@@ -471,7 +472,7 @@ fn a_call_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
     });
 }
 
-/// The deed of another program once the process is dead.
+/// The action of another program after the process has died.
 #[derive(Clone, Copy, Debug)]
 enum Outsider {
     /// Renames a file of its own over the name.
@@ -485,7 +486,7 @@ fn what_another_program_does_stays_and_no_old_text_is_lost() {
     each_moment(2, true, |record, moments, at| {
         let contents = at_moment(record, &moments[at]);
         let call = RecordedCall::new(&contents, false);
-        // Through an open handle it also reaches a file that was exchanged.
+        // Through an open handle, the other program can also write to a file that was exchanged.
         let drawn: Vec<String> = (0..contents.subjects.len())
             .filter(|index| matches!(call.step(*index), Step::Exchange(_)))
             .map(|index| Cut { call, disk: Disk::default() }.name(CallName::Temporary(index)))
@@ -525,7 +526,7 @@ fn what_another_program_does_stays_and_no_old_text_is_lost() {
                     (Outsider::Appends, _) => assert!(cut.disk.has("theirs"), "{}", told()),
                     _ => {}
                 }
-                // What was there before the call, and the other program has not done away with.
+                // The files that existed before the call, and that the other program has not removed.
                 for (_, inode) in moments[0].0.files() {
                     let is_wanted = Some(inode) != hit && !contents.committed && !call.is_one_step;
                     let content = &disk.held[&inode];
@@ -538,13 +539,14 @@ fn what_another_program_does_stays_and_no_old_text_is_lost() {
     });
 }
 
-/// Where numbers do not last, bytes tell as long as those of no two files are alike.
+/// If inode numbers do not last, files are identified by their bytes, as long as no two files have equal
+/// bytes.
 #[test]
 fn where_identities_do_not_last_different_bytes_tell() {
     each_moment(3, false, |record, moments, at| {
         let contents = at_moment(record, &moments[at]);
         let call = RecordedCall::new(&contents, false);
-        // A second name cannot be told from a file of the same bytes.
+        // A second name of a file cannot be distinguished from another file with the same bytes.
         let names = &moments[at].0.names;
         if names.values().collect::<BTreeSet<_>>().len() < names.len() {
             return;

@@ -1,5 +1,5 @@
-//! Takes a call back: carries out the steps of the table, and reports files that cannot be restored. A call
-//! that fails takes itself back; recovery takes back one that was cut off.
+//! Rolls a call back: carries out the steps that `table.rs` decides, and reports files that cannot be
+//! restored. A call that fails rolls itself back; recovery rolls back a call whose process was killed.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -23,18 +23,20 @@ use crate::os;
 use crate::os::names::{remove_file, rename};
 use crate::stage::temporary::TemporaryId;
 
-/// The most steps of one file in one stage; a file that other programs change on and on is left for later.
+/// The maximum number of steps for one file in one stage. A file that other programs keep changing is left
+/// for later.
 const STEPS: usize = 32;
 
 /// The time until names that contradict each other are looked at again.
 const STALE: Duration = Duration::from_millis(100);
 
 impl World<'_> {
-    /// Takes the call back or, if it is committed, completes it; temporaries stay.
+    /// Rolls the call back or, if it is committed, completes it. Temporaries stay.
     pub(crate) fn settle(&self) -> Result<(), StoreError> {
         let mut settled = Ok(());
         for stage in STAGES {
-            // Names may not be free. Files that keep their names do not need them.
+            // After an error, the names to give back may not be free yet. The other stages do not depend on
+            // that.
             if stage == Stage::GiveBack && settled.is_err() {
                 break;
             }
@@ -66,7 +68,8 @@ impl World<'_> {
     ) -> Result<(), StoreError> {
         for _ in 0..STEPS {
             let Some(action) = next()? else { return Ok(()) };
-            // Only a cache contradicts itself: there is none where no other machine knows the record.
+            // Names contradict each other only in a cache. In epoch 0 no other machine has the record, so no
+            // cache is involved.
             if let (UndoAction::LookAgain, TakenBackBy::Recovery(record)) = (action, &self.by)
                 && record.epoch() == 0
             {
@@ -79,7 +82,7 @@ impl World<'_> {
 
     fn act(&self, action: UndoAction) -> Result<(), StoreError> {
         let done = self.carry_out(action);
-        // The action itself may have looked, before it changed a name.
+        // The action may itself have listed names, before it changed one.
         self.stored.borrow_mut().clear();
         done
     }
@@ -101,9 +104,9 @@ impl World<'_> {
         }
     }
 
-    /// Renames the temporaries of all earlier owners of the record to the names of this epoch. The first
-    /// owner's come first, so that a temporary that another process is just renaming to a later epoch is not
-    /// missed. Afterwards only this owner can put the temporaries in place, or remove them.
+    /// Renames the temporaries of all earlier owners of the record to the names of this epoch. Earlier epochs
+    /// come first, so that a temporary that another process is just renaming to a later epoch is not missed.
+    /// Afterwards only this owner can put the temporaries in place, or remove them.
     pub(crate) fn fence(&self) -> Result<(), StoreError> {
         for (subject, place) in self.call.contents.subjects.iter().zip(self.places) {
             for earlier in 0..self.by.epoch() {
@@ -128,7 +131,7 @@ impl World<'_> {
     fn exchange_back(&self, index: usize) -> Result<(), StoreError> {
         let (place, name) = (self.place(index)?, CallName::Temporary(index));
         let drawn = self.drawn(name).unwrap_or_default();
-        // An error is ignored: no process of this server holds this lock until the wait ends.
+        // An error is ignored: a process of this server never holds this lock for as long as the wait lasts.
         let _one_at_a_time = lock_directory(&place.directory, place.path()).ok();
         let digest = self.call.recorded(Inode::New(index)).map(|(_, digest)| digest);
         let is_new = || {
@@ -139,8 +142,8 @@ impl World<'_> {
         done.context(Operation::Recover, place.path())
     }
 
-    /// Renames a file to a name that must be free. That the first name is gone, or the second taken, shows at
-    /// the next look.
+    /// Renames a file to a name that must be free. If the first name is gone, or the second is taken, nothing
+    /// happens: the next lookup finds that.
     fn rename(&self, from: CallName, to: CallName) -> Result<(), StoreError> {
         let Some(found) = self.find(from)? else { return Ok(()) };
         let (place, target) = (self.place(from.index())?, self.place(to.index())?);
@@ -159,8 +162,9 @@ impl World<'_> {
         }
     }
 
-    /// Keeps bytes that no file holds any more: recovery in the history. The owner, or if that fails, gives
-    /// their file a name beside the other, which is not cleaned up.
+    /// Keeps bytes that no other file of the call holds any more. Recovery keeps them in the history. The
+    /// owner of the call, or recovery if the history fails, renames their file to a name beside the original,
+    /// which is not cleaned up.
     fn keep(&self, name: CallName) -> Result<(), StoreError> {
         let Some(found) = self.find(name)? else { return Ok(()) };
         let place = self.place(name.index())?;
@@ -187,8 +191,8 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Completes a file that was being written over: copies the new bytes again, if it is still the same
-    /// file, and its content can be the result of an interrupted copy.
+    /// Completes an interrupted overwrite: copies the new bytes again, if it is still the same file, and its
+    /// content can be the result of an interrupted copy.
     fn write_again(&self, index: usize, change: &ContentChange) -> Result<(), StoreError> {
         let [file, temporary, backup] =
             [CallName::File, CallName::Temporary, CallName::Backup].map(|name| name(index));
@@ -213,7 +217,8 @@ impl World<'_> {
                 return write_over(&new, place.open_file(true)?.file(), true).map_err(context);
             }
         }
-        // Without the old bytes nobody can tell whether it is half done: the new ones are all there is then.
+        // Without the old bytes, an interrupted copy cannot be recognised. Then only the new bytes can be
+        // kept.
         match (old, is_new) {
             (Some(_), _) => self.keep(backup),
             (None, true) => self.keep(temporary),
@@ -221,7 +226,7 @@ impl World<'_> {
         }
     }
 
-    /// Whether nobody has replaced the file that recovery would write over.
+    /// Whether the file that recovery would write over is still the recorded one, and was not replaced.
     fn is_the_old_file(&self, index: usize) -> Result<bool, StoreError> {
         let (Some((key, _)), Some(found)) =
             (self.call.recorded(Inode::Old(index)), self.find(CallName::File(index))?)
@@ -232,7 +237,7 @@ impl World<'_> {
         Ok(is_same || !os::identity_lasts(&found.directory) || !self.are_known()?)
     }
 
-    /// Unlinks the temporaries of a file: their names were drawn at random, and no other program uses them.
+    /// Unlinks the temporaries of a file. Their names were drawn at random, so no other program uses them.
     pub(crate) fn discard(&self, index: usize) -> Result<(), StoreError> {
         use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
         let place = self.place(index)?;
@@ -254,14 +259,14 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Whether a new file that has lost its name is still there. Of a call that is one step, no record tells
-    /// whose it is.
+    /// Whether a new file that lost its name in the rollback is still there. The record of a call of one step
+    /// does not identify such a file.
     pub(super) fn is_new_set_aside(&self, index: usize) -> Result<bool, StoreError> {
         Ok(sight(&self.call, CallName::Backup(index), self)? == Sight::Ours(Inode::New(index)))
     }
 
-    /// Returns which names of the call hold something that they did not hold before, and where the rest is.
-    /// `taken` are files whose names the call has taken away.
+    /// Returns the names of the call that have something else than before, and the paths of their old files.
+    /// `taken` are the files whose names the call has taken away.
     pub(crate) fn left(&self, taken: &[TemporaryId]) -> Result<Vec<LeftBehind>, StoreError> {
         let mut left = Vec::new();
         for (index, subject) in self.call.contents.subjects.iter().enumerate() {
@@ -312,16 +317,16 @@ impl World<'_> {
         Ok(left)
     }
 
-    /// Returns the path of a name, beside that of its file.
+    /// Returns the path of a name; a drawn name is beside its file's own name.
     fn path(&self, name: CallName) -> Result<PathBuf, StoreError> {
         let path = self.place(name.index())?.path();
         Ok(self.drawn(name).map_or_else(|| path.to_owned(), |drawn| path.with_file_name(drawn)))
     }
 }
 
-/// Tells whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old
-/// or the new one at its place. Beyond the end of the shorter one it can be zero: the file has grown there,
-/// or its bytes are gone from the disk while it still has its old length.
+/// Tells whether a file can be the result of an interrupted write of `new` over `old`: each byte equals the
+/// old or the new byte at its offset. Beyond the end of the shorter content it can also be zero: the file has
+/// grown there, or its bytes are lost from the disk while it still has its old length.
 fn is_between(file: &Bytes<'_>, old: &Bytes<'_>, new: &Bytes<'_>) -> io::Result<bool> {
     if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
         return Ok(false);
@@ -369,7 +374,7 @@ mod tests {
     use crate::journal::{Contents, Subject};
     use crate::tests::world::World;
 
-    /// It has put the file in the place of the new one since.
+    /// The other program has since replaced the new file with its own.
     #[test]
     #[cfg(unix)]
     fn a_file_of_another_program_need_not_be_readable() {

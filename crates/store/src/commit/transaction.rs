@@ -1,21 +1,21 @@
-//! Ends a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of
-//! steps that makes this hold whenever the process is killed and whatever fails.
+//! Ends a call that edits: all its files get their new content, or none do. [`Transaction`] keeps the order
+//! of steps that guarantees this even if the process is killed or a step fails.
 //!
-//! 1. The record names all files, before the first temporary is made.
-//! 2. All temporaries are complete and synced; the record says what each file was and will be.
-//! 3. Names that other files of the call get are taken away. Then all names are given. Then the files that
-//!    keep their names are exchanged with their temporaries, one by one. Last, the other names are taken
-//!    away. Each time, the file that loses a name must be what was read.
-//! 4. Files that went to another directory are synced, then the directories. Unless all of it was one step of
-//!    the file system, the record says *committed*.
+//! 1. The record names all files before the first temporary is created.
+//! 2. All temporaries are complete and synced. The record has the old and the new state of each file.
+//! 3. Files lose the names that other files of the call get. Then all new names are given. Then the files
+//!    that keep their names are exchanged with their temporaries, one by one. Last, the remaining old names
+//!    are taken away. At each of these, the file that loses a name must be unchanged since it was read.
+//! 4. Files that moved to another directory are synced, then the directories. Unless the whole call was a
+//!    single step of the file system, *committed* is added to the record.
 //! 5. Files that must not be exchanged are written over, and synced.
-//! 6. The old files are unlinked, then the directories that were made for those that are gone, and the
-//!    record.
+//! 6. The old files are unlinked. Then the directories that were created for removed files, and the record,
+//!    are removed.
 //!
-//! An error up to step 5 takes all of it back, as recovery does: `table.rs` decides each step, by what the
-//! names hold. If the process is killed up to step 4, recovery takes the call back; after that, recovery
-//! completes it. A single file that is exchanged, created, or renamed is old or new at any time, so its
-//! record is never synced.
+//! After an error up to step 5 the call is rolled back, in the same way as recovery does it: `table.rs`
+//! decides each step from the files that the names have. If the process is killed before the end of step 4,
+//! recovery rolls the call back; after that, recovery completes it. A single file that is exchanged, created,
+//! or renamed is entirely old or entirely new at any time, so its record is never synced.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ use crate::stage::temporary::{Temporary, TemporaryId};
 use crate::state_dir::{CONTENT, StateDir};
 use crate::workspace::Workspace;
 
-/// The number of files that are synced at a time, so that the file system can write them together.
+/// The number of files that are synced concurrently, so that the file system can write them together.
 const SYNCS: usize = 16;
 
 /// The result of a transaction that was carried out.
@@ -66,7 +66,7 @@ pub(crate) struct CommittedCall<'a, T> {
 pub(crate) struct Landed {
     /// The way in which it was replaced; `None` if it was written over, created, moved or removed.
     pub(crate) method: Option<Method>,
-    /// The digest of its content, if it was renamed: another program that has it open may have written to it.
+    /// The digest of its content, if it was renamed. A program that has the file open may have changed it.
     pub(crate) digest: Option<Digest>,
 }
 
@@ -81,7 +81,7 @@ struct Carried<T> {
     is_clean: bool,
 }
 
-/// The directories around files that have gone, and the record of the call.
+/// The directories that were created for files that have lost their names, and the record of the call.
 #[derive(Debug, Default)]
 #[must_use = "they are still there"]
 pub(crate) struct Around<'a> {
@@ -92,14 +92,14 @@ pub(crate) struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Removes those that are empty, which ends the transaction. To be called after the places of the files
-    /// are dropped: Windows removes no directory that has an open handle.
+    /// Removes the empty directories, which ends the transaction. Must be called after the places of the
+    /// files are dropped: Windows removes no directory that has an open handle.
     pub(crate) fn remove(self) {
         let Some((workspace, mut record)) = self.of else { return };
         let proved = record.as_mut().map_or(Ok(()), |record| record.prove());
         match proved.and_then(|()| remove_directories(workspace, &self.directories)) {
             Ok(()) => record.into_iter().for_each(|record| record.remove(self.sync)),
-            // The next process tries again.
+            // The next process of this server tries again.
             Err(error) => {
                 tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
                 record.into_iter().for_each(<dyn Record>::keep);
@@ -119,8 +119,8 @@ pub(crate) struct Transaction<'a> {
     renaming: Vec<WritablePlace>,
 }
 
-/// A transaction that is dropped has changed nothing. Its record stays only if a temporary could not be
-/// unlinked.
+/// Dropping an uncommitted transaction removes its record, unless a temporary could not be unlinked. No file
+/// has changed then.
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
@@ -132,8 +132,8 @@ impl Drop for Transaction<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Writes down which files may be changed. To be called before the first temporary is made. Without a
-    /// journal the transaction is all or nothing only as long as the process lives; see
+    /// Records which files may be changed. Must be called before the first temporary is created. Without a
+    /// journal, the transaction is all or nothing only as long as the process lives; see
     /// [`Transaction::is_recorded`]. Fails if a required journal cannot be written to, or if a record of
     /// another call names one of the files.
     pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Result<Self, StoreError> {
@@ -143,7 +143,7 @@ impl<'a> Transaction<'a> {
         let record = match begun {
             None => None,
             Some(Ok(record)) => Some(record),
-            // Another call was first, or no edit may go without a journal.
+            // Another call's record names one of the files, or the journal is required.
             Some(Err(error)) if is_needed || error.kind == StoreErrorKind::Changed => return Err(error),
             Some(Err(error)) => {
                 tracing::warn!(%error, "an edit goes without a journal");
@@ -153,8 +153,8 @@ impl<'a> Transaction<'a> {
         Ok(Self { workspace, subjects, record, renaming: Vec::new() })
     }
 
-    /// Returns the temporaries and directories that were made for it and could not be removed. To be called
-    /// after it has failed, once nothing holds them any more.
+    /// Returns the temporaries and directories that were created for this transaction and could not be
+    /// removed. Must be called after it has failed, once no handle to them is open any more.
     pub(crate) fn left(&self) -> Vec<LeftBehind> {
         self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
     }
@@ -164,9 +164,9 @@ impl<'a> Transaction<'a> {
         self.record.is_some()
     }
 
-    /// Carries the transaction out. `note` gets the result of each file; it is called once nothing can fail
-    /// any more, while all files are still locked. `kept` are files of the call that are not changed, and
-    /// stay locked until the end.
+    /// Carries the transaction out. Calls `note` with the result of each file, once nothing can fail any more
+    /// and while all files are still locked. `kept` are files of the call that do not change, but stay locked
+    /// until the end.
     pub(crate) fn commit<T>(
         mut self,
         mut files: Vec<Staged>,
@@ -189,13 +189,13 @@ impl<'a> Transaction<'a> {
                         }
                         Staged::Named { to: Some(Arrival::New { creation, .. }), .. } => creation.keep(),
                         Staged::Named { to: Some(Arrival::Same { mut made, .. }), .. } => made.keep(),
-                        // Some file systems keep an open file under another name, in a directory that is to
-                        // be removed.
+                        // The handle is closed here: some file systems keep an open file under another name,
+                        // in a directory that is to be removed.
                         Staged::Named { .. } => {}
                     }
                 }
-                // Otherwise recovery could find the record after a power cut, and write this call's content
-                // over a later edit.
+                // If the removal of the record were not synced, recovery could find the record after a power
+                // cut, and write this call's content over a later edit.
                 let sync = has_overwritten && self.workspace.durability == Durability::Machine;
                 let mut around = Around::default();
                 match self.record.take() {
@@ -214,7 +214,8 @@ impl<'a> Transaction<'a> {
             }
             Err(error) => {
                 let is_restored = error.kind != StoreErrorKind::NotRestored;
-                // The last is dropped first: it may be in a directory that was made for an earlier one.
+                // The last file is dropped first: it may be in a directory that was created for an earlier
+                // file.
                 while let Some(file) = files.pop() {
                     if let (false, Staged::Replaced(file)) = (is_restored, file) {
                         file.content.temporary.leave();
@@ -230,7 +231,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Returns what becomes of each file that the record names.
+    /// Returns the step of each file that the record names.
     fn steps(&self, files: &[Staged]) -> Vec<Step> {
         let mut steps: HashMap<TemporaryId, Step> = files.iter().flat_map(Staged::steps).collect();
         let step = |subject: &Subject| steps.remove(&subject.id).unwrap_or(Step::Stay);
@@ -245,7 +246,7 @@ impl<'a> Transaction<'a> {
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         let steps = self.steps(files);
-        // A process that takes a shared record over knows only what the record says.
+        // A process on another machine that takes over a shared record knows only what the record says.
         let is_shared = self.record.is_some() && self.workspace.shared_journal().is_some();
         let is_one_step = !is_shared && matches!(files, [file] if file.is_one_step());
         let needs_steps = is_shared || !matches!(files, [file] if !file.needs_step_alone());
@@ -296,15 +297,15 @@ impl<'a> Transaction<'a> {
             self.make_final(&to_exchange, check, &names, &overwriting, !is_one_step)
         });
         if let Err(error) = is_final {
-            // If the record is another owner's by now, or nobody knows whether it says *committed*, all stays
-            // as it is for recovery.
+            // If another process owns the record by now, or it is unknown whether the record says
+            // *committed*, everything is left as it is for recovery.
             let is_in_doubt = self.record.as_deref().is_some_and(<dyn Record>::is_in_doubt);
             let is_ours = !is_in_doubt && self.prove().is_ok();
             return Err(self.fail(error, is_ours, (files, &steps), &names, overwriting));
         }
         if let Err(error) = overwriting.write(&mut || self.prove()) {
-            // `error` says whether the files that were overwritten have their old bytes again. If not, and
-            // there is a record, all stays as it is: recovery has what it needs to go forward.
+            // `error` says whether the overwritten files have their old bytes again. If not, and there is a
+            // record, everything is left as it is: recovery can complete the call.
             let is_restored = error.kind != StoreErrorKind::NotRestored;
             let is_ours =
                 self.record.as_mut().is_none_or(|record| is_restored && record.take_back(true).is_ok());
@@ -325,14 +326,14 @@ impl<'a> Transaction<'a> {
         Ok(Carried { landed, noted, around, is_clean })
     }
 
-    /// Checks that the record is still this transaction's, before a step that uses no temporary.
+    /// Checks that the record still belongs to this transaction, before a step that uses no temporary.
     fn prove(&mut self) -> Result<(), StoreError> {
         self.record.as_mut().map_or(Ok(()), |record| record.prove())
     }
 
-    /// Takes back what was done before a step that failed or, unless the call `is_ours`, leaves it for
-    /// recovery. Returns the error to report: `error`, or one that says where each content is if a file is
-    /// not what it was.
+    /// Rolls back the steps before one that failed or, unless the call `is_ours`, leaves them for recovery.
+    /// Returns the error to report: `error` or, if a file is not restored, an error that says where each
+    /// content is.
     fn fail(
         &mut self,
         error: StoreError,
@@ -350,7 +351,7 @@ impl<'a> Transaction<'a> {
             .flat_map(Staged::places)
             .map(|(place, directory)| (place.path(), place.within(directory)))
             .collect();
-        // Files of the call that do not change have none.
+        // Files of the call that do not change have no place here.
         let of_changed = self.subjects.iter().zip(steps).filter_map(|(subject, step)| {
             let place = place_of.get(subject.path.as_path())?.clone();
             Some((place, (subject.clone(), step.clone())))
@@ -390,7 +391,7 @@ impl<'a> Transaction<'a> {
         StoreError { kind, operation: Operation::Restore, ..error.leaving(left) }
     }
 
-    /// Makes the transaction final: from here on recovery goes forward.
+    /// Makes the transaction final: from here on, recovery completes it.
     fn make_final(
         &mut self,
         exchanged: &[&Replacement],
@@ -428,8 +429,8 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
     Ok(directories.flat_map(in_each).collect())
 }
 
-/// Returns the temporaries of a file that are still there. If there are none, but one of them cannot be
-/// examined, returns this one: it may be there.
+/// Returns the temporaries of a file that are still there. If none is found, but one of them cannot be
+/// examined, returns that one: it may still be there.
 fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     let mut left: Vec<LeftBehind> = match temporaries_of(workspace, subject) {
         Ok(temporaries) => {
@@ -447,7 +448,7 @@ fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind>
             let path = subject.path.with_file_name(subject.id.name());
             vec![LeftBehind { path, what: Remains::PerhapsMade }]
         }
-        // Its path leads out of the roots by now.
+        // The path now leads outside the roots.
         Err(_) => Vec::new(),
     };
     let is_there = |one: &LeftBehind| one.what == Remains::Made;
@@ -459,7 +460,7 @@ fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind>
     left
 }
 
-/// Returns the temporaries and directories that were made for a file and are still there, or may be.
+/// Returns the temporaries and directories that were created for a file, and are or may be still there.
 fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     let directories = match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => directories.as_slice(),
@@ -476,7 +477,8 @@ fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     temporaries_left(workspace, subject).into_iter().chain(directories).collect()
 }
 
-/// Waits until all are on disk, many at a time, so that the file system can write them together.
+/// Waits until all files are on disk. Syncs many concurrently, so that the file system can write them
+/// together.
 fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
     if let [file] = files {
         return file.sync();
@@ -484,7 +486,8 @@ fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
     for_all(files, |file| file.sync())
 }
 
-/// Runs `work` on each, [`SYNCS`] at a time. The first error counts, and a panic continues in this thread.
+/// Runs `work` on each item, in up to [`SYNCS`] threads. Returns the first error. A panic is resumed in this
+/// thread.
 fn for_all<T: Sync>(all: &[T], work: impl Fn(&T) -> Result<(), StoreError> + Sync) -> Result<(), StoreError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), StoreError> {
@@ -494,7 +497,7 @@ fn for_all<T: Sync>(all: &[T], work: impl Fn(&T) -> Result<(), StoreError> + Syn
         Ok(())
     };
     thread::scope(|scope| {
-        // This thread works, too, and alone if no other can be started.
+        // This thread also works, and works alone if no other thread can be started.
         let others: Vec<_> = (1..all.len().min(SYNCS))
             .map_while(|_| thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, work).ok())
             .collect();
@@ -512,7 +515,7 @@ mod tests {
 
     #[test]
     fn a_panic_of_another_thread_is_not_success() {
-        // Each of the two threads has one of the two to do.
+        // The barrier gives each of the two threads one of the two items.
         let (both, own) = (Barrier::new(2), thread::current().id());
         let work = |(): &()| {
             both.wait();

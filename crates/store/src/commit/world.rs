@@ -1,5 +1,5 @@
-//! The files of a call that is taken back, as the disk has them: [`World`] looks what their names hold, past
-//! caches where other machines write. It changes nothing.
+//! The files of a call that is rolled back, as they are on disk: [`World`] looks up which files their names
+//! have now. If other machines write the files, it bypasses this machine's caches. It changes nothing.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -28,11 +28,11 @@ use crate::read::hash::{digest_as_stored, digest_of_bytes};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// The process that takes a call back.
+/// The process that rolls a call back.
 pub(crate) enum TakenBackBy<'a> {
-    /// The one that made the call. It has a record, unless it goes without a journal.
+    /// The process that made the call. It has a record, unless it runs without a journal.
     Owner(RefCell<Option<&'a mut Box<dyn Record>>>),
-    /// One that recovers it.
+    /// A process that recovers the call.
     Recovery(&'a dyn FoundRecord),
 }
 
@@ -57,14 +57,14 @@ pub(crate) struct World<'a> {
     pub(super) call: RecordedCall<'a>,
     /// The places of all files.
     pub(super) places: &'a [WritablePlace],
-    /// Files of the call that are open. None of them is opened by its name, so that a call can be taken back
-    /// without a free descriptor.
+    /// Files of the call that are open already. They are not opened again by name, so that a call can be
+    /// rolled back when no file descriptor is free.
     pub(crate) handles: Vec<(Identity, &'a File)>,
-    /// The names of each directory that other machines write, as they were after the last step.
+    /// The listed names of each directory to which other machines write; cleared after each step.
     pub(super) stored: RefCell<BTreeMap<PathBuf, StoredNames>>,
-    /// Whether the files have the identities that the record has for them, once that was looked at.
+    /// Caches the result of [`World::are_known`].
     are_known: OnceCell<bool>,
-    /// The files that were kept beside others.
+    /// The displaced files that were kept under names beside the originals.
     pub(super) kept: RefCell<Vec<LeftBehind>>,
 }
 
@@ -72,9 +72,9 @@ pub(crate) struct World<'a> {
 pub(super) struct Found {
     pub(super) directory: Arc<Dir>,
     pub(super) path: PathBuf,
-    /// The file, opened past caches; `None` if it need not be.
+    /// The file, opened bypassing caches; `None` if that is not needed.
     pub(super) file: Option<OpenFile>,
-    /// `None` if it is no regular file.
+    /// `None` if this is not a regular file.
     pub(super) identity: Option<Identity>,
 }
 
@@ -84,7 +84,7 @@ impl Found {
     }
 }
 
-/// A file that was open before, or was opened now.
+/// A file that was open already, or was just opened.
 pub(super) enum Opened<'f> {
     Before(&'f File),
     Now(File),
@@ -118,7 +118,7 @@ impl<'a> World<'a> {
         self.places.get(index).ok_or_else(changed)
     }
 
-    /// Returns a name that the call drew.
+    /// Returns a drawn name, which the call chose at random; `None` for a file's own name.
     pub(super) fn drawn(&self, name: CallName) -> Option<OsString> {
         let subjects = &self.call.contents.subjects;
         match name {
@@ -160,7 +160,7 @@ impl<'a> World<'a> {
                 None => look(),
             };
             match looked {
-                // Nothing can have a name that is too long.
+                // If the name is too long for the file system, no file has it.
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidFilename) => {}
                 looked => {
                     let identity = looked.context(Operation::Recover, &path)?;
@@ -171,7 +171,8 @@ impl<'a> World<'a> {
         Ok(None)
     }
 
-    /// Opens a file past the caches of this machine if its record is one of several machines.
+    /// Opens a file, bypassing this machine's caches. Returns `None` if there is no such file, or if this
+    /// does not recover a record that several machines share.
     fn open_stored(&self, directory: &Dir, path: &Path) -> io::Result<Option<File>> {
         if self.by.epoch() == 0 {
             return Ok(None);
@@ -191,12 +192,12 @@ impl<'a> World<'a> {
         names.open(directory, name)
     }
 
-    /// Makes this machine forget wrong names, before files are opened and locked by them.
+    /// Drops outdated names from this machine's caches, before files are opened and locked by name.
     pub(crate) fn forget_stale_names(&self) -> Result<(), StoreError> {
         (0..self.places.len()).try_for_each(|index| self.find(CallName::File(index)).map(drop))
     }
 
-    /// Opens the file that was found, unless it is open.
+    /// Opens the file that was found, unless it is open already.
     pub(super) fn open<'f>(&'f self, found: &'f Found) -> Result<Opened<'f>, StoreError> {
         let is_it = |open: &Identity| found.identity.is_some_and(|now| now.same_file(open));
         if let Some(file) = &found.file {
@@ -218,7 +219,7 @@ impl<'a> World<'a> {
         read.context(Operation::Recover, &found.path)
     }
 
-    /// Returns the index of the file for which a file claims this name.
+    /// Returns the index of the file of the call for which the found file, a claim, reserves this name.
     fn claim(&self, name: CallName, found: &Found) -> Result<Option<usize>, StoreError> {
         let subjects = self.call.contents.subjects.iter().enumerate();
         for (index, subject) in subjects {
@@ -239,9 +240,9 @@ impl<'a> World<'a> {
         Ok(None)
     }
 
-    /// Whether the files of the call have the identities that the record has for them. They have others in a
-    /// tree that was copied, or brought back from a backup: then no drawn name holds a file that the record
-    /// knows, although no other program uses such names.
+    /// Whether the files of the call have the identities in the record. Their identities differ if the tree
+    /// was copied, or restored from a backup. Then drawn names exist, but none of them has a file that is in
+    /// the record, although no other program uses such names.
     pub(super) fn are_known(&self) -> Result<bool, StoreError> {
         if let Some(are_known) = self.are_known.get() {
             return Ok(*are_known);
@@ -280,7 +281,7 @@ impl NameView for World<'_> {
         }
         let is_ours = || found.identity.is_some_and(|now| self.call.is_recorded(name, now.file_key()));
         let file = match self.open(&found) {
-            // Another program's file, which it has made and this process may not read.
+            // Another program has created this file, and this process may not read it.
             Err(error) if error.kind == StoreErrorKind::PermissionDenied && !is_ours() => return Ok(None),
             opened => opened?,
         };
