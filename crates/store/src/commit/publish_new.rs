@@ -226,8 +226,7 @@ mod tests {
     use crate::stage::temporary::TemporaryId;
     use crate::tests::world::real;
 
-    /// The methods that the system has. Windows has no `rename_new`, because std's rename replaces an
-    /// existing file.
+    /// The ways that the system has; std's own rename replaces what is there.
     type Method = fn(&Dir, &Temporary, &Path) -> io::Result<Published>;
     const METHODS: &[Method] =
         if cfg!(windows) { &[link, claim_and_rename] } else { &[rename_new, link, claim_and_rename] };

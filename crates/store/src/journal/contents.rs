@@ -12,14 +12,14 @@ use crate::stage::temporary::TemporaryId;
 /// The beginning of a record.
 const HEAD: &str = "mcp-text-editor journal 4\n";
 
-/// The beginning of records of any form, before the number. In every form, the first part has a line for each
-/// file, and the line ends in the file's path. So programs that do not know the form can leave these files
-/// alone.
+/// The beginning of records of any format version, before the version's number. In every version, the first
+/// part has a line for each file, and the line ends in the file's path. So a program that does not know the
+/// version can leave these files alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
-/// A way to name files in a record.
+/// A mapping between the paths of files and their names in a record.
 pub trait Naming {
-    /// Returns the name of a path; `None` if it has none.
+    /// Returns the name of a path; `None` if the path has no name.
     fn name(&self, path: &Path) -> Option<Vec<u8>>;
 
     /// Returns the path of a name.
@@ -27,12 +27,12 @@ pub trait Naming {
 }
 
 impl dyn Naming + '_ {
-    /// Returns a name as one word.
+    /// Returns the name of a path as one word.
     fn word(&self, path: &Path) -> Option<String> {
         Some(escaped(&self.name(path)?))
     }
 
-    /// Returns the path of such a word.
+    /// Returns the path whose name is this word.
     fn path_of(&self, word: &str) -> Option<PathBuf> {
         self.path(unescaped(word)?)
     }
@@ -54,33 +54,33 @@ impl Naming for Here {
 /// A file that a transaction may change, as its record names it before anything is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject {
-    /// The absolute path, without links.
+    /// The absolute path, without symbolic links.
     pub path: PathBuf,
-    /// The id from which its temporaries have their names.
+    /// The id from which the names of its temporaries are derived.
     pub id: TemporaryId,
-    /// The intent.
+    /// The intended change.
     pub intent: Intent,
 }
 
-/// The intent for a file.
+/// The intended change of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Intent {
-    /// Other content.
+    /// It gets other content.
     Edit {
-        /// The file before.
+        /// The key of the old file.
         key: FileKey,
     },
-    /// It is created, and so are these directories, outermost first.
+    /// It is created, together with these directories, outermost first.
     Create {
         /// Absolute paths.
         directories: Vec<PathBuf>,
     },
     /// It is removed.
     Remove,
-    /// It is moved to the place of the [`Intent::MoveTo`] before it.
+    /// It is moved to the place of the subject before it, which has [`Intent::MoveTo`].
     MoveFrom,
-    /// The file of the [`Intent::MoveFrom`] after it gets this place, for which these directories are made,
-    /// outermost first.
+    /// The file of the next subject, which has [`Intent::MoveFrom`], gets this place, for which these
+    /// directories are created, outermost first.
     MoveTo {
         /// Absolute paths.
         directories: Vec<PathBuf>,
@@ -90,7 +90,7 @@ pub enum Intent {
 /// The step by which a file changes, once its new content is complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It changes names with its temporary.
+    /// It exchanges names with its temporary.
     Exchange(ContentChange),
     /// It is written over, once the transaction is committed.
     Overwrite(ContentChange),
@@ -101,8 +101,8 @@ pub enum Step {
         /// The temporary.
         key: FileKey,
     },
-    /// It is renamed to its temporary's name, and unlinked once the transaction is committed. Then those of
-    /// these directories that are empty are removed.
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed. Then these
+    /// directories are removed as far as they are empty.
     Remove {
         /// The digest of its content.
         old: Digest,
@@ -111,8 +111,8 @@ pub enum Step {
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// It gets its new place, from its own name or from its temporary's. Then those of these directories that
-    /// are empty are removed.
+    /// It is renamed to its new place, from its own name or from its temporary's name. Then these directories
+    /// are removed as far as they are empty.
     Move {
         /// The digest of its content.
         digest: Digest,
@@ -121,16 +121,16 @@ pub enum Step {
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// Nothing.
+    /// Nothing changes.
     Stay,
 }
 
 /// A file's content before and after.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ContentChange {
-    /// Before.
+    /// The digest of the old content.
     pub old: Digest,
-    /// After.
+    /// The digest of the new content.
     pub new: Digest,
     /// The temporary.
     pub key: FileKey,
@@ -141,17 +141,17 @@ pub struct ContentChange {
 pub struct Contents {
     /// The files.
     pub subjects: Vec<Subject>,
-    /// The step of each, if everything is prepared.
+    /// The step of each file, once everything is prepared.
     pub steps: Option<Vec<Step>>,
     /// Whether the transaction is committed.
     pub committed: bool,
-    /// The files that a record in another form names: nothing else is known of it, and only the version of
-    /// this program that wrote it can recover it.
+    /// The files that a record of another format version names. Nothing else is known of such a record, and
+    /// only the version of this program that wrote it can recover it.
     pub of_other_form: Option<Vec<PathBuf>>,
 }
 
 impl Contents {
-    /// Reads as many parts as are whole.
+    /// Reads the parts that are complete.
     #[must_use]
     pub fn read(bytes: &[u8], naming: &dyn Naming) -> Self {
         let mut contents = Self::default();
@@ -185,19 +185,19 @@ impl Contents {
             contents.committed = part(text, &mut rest)?.eq(["committed"]);
             Some(())
         };
-        // A part that is not whole was never relied on.
+        // An incomplete part can be ignored: no step that depends on it was begun.
         let _ = read();
         contents
     }
 
-    /// Returns the files that it names.
+    /// Returns the paths of the files in the record.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let other = self.of_other_form.iter().flatten().map(PathBuf::as_path);
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(other)
     }
 
-    /// Whether it concerns a file. The file is given by its path, and by its key, since it can have other
-    /// paths. Keys count only while the file may have to change again.
+    /// Whether the record concerns a file. The file is given by its path, and by its key, since it can have
+    /// other paths. A key counts only while recovery may still have to change the file.
     #[must_use]
     pub fn concerns(&self, path: &Path, key: Option<FileKey>) -> bool {
         if self.paths().any(|named| named == path) {
@@ -215,7 +215,7 @@ impl Contents {
     }
 }
 
-/// Returns the first part of a record, with its end; `None` if a path cannot be written down.
+/// Returns the first part of a record, with its `end` line; `None` if a path has no name.
 #[must_use]
 pub fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<String> {
     let mut text = HEAD.to_owned();
@@ -226,7 +226,7 @@ pub fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<String> {
     Some(text)
 }
 
-/// Returns this text with the second part added.
+/// Returns this text with the second part added; `None` if a path has no name.
 #[must_use]
 pub fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Option<String> {
     for step in steps {
@@ -236,7 +236,7 @@ pub fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Opti
     Some(text)
 }
 
-/// Ends a part with the digest of all that stands before.
+/// Ends a part with the digest of all text before it.
 pub(super) fn end_part(text: &mut String) {
     let end = Digest::of(text.as_bytes()).short();
     text.push_str("end ");
@@ -244,7 +244,7 @@ pub(super) fn end_part(text: &mut String) {
     text.push('\n');
 }
 
-/// Returns the files that a record of an unknown form names; `None` if the text is no record.
+/// Returns the files that a record of an unknown format version names; `None` if the text is not a record.
 fn files_of_other_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> {
     let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
     number.parse::<u64>().ok()?;
@@ -252,7 +252,7 @@ fn files_of_other_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> 
     Some(lines.filter_map(|line| naming.path_of(line.rsplit(' ').next()?)).collect())
 }
 
-/// Returns the lines of the next part of `text`, if it is whole.
+/// Returns the lines of the next part of `text`, if the part is complete.
 fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
     let whole = *rest;
     let at = if whole.starts_with("end ") { 0 } else { whole.find("\nend ")? + 1 };
@@ -360,7 +360,7 @@ fn write_paths(text: &mut String, paths: &[PathBuf], naming: &dyn Naming) -> Opt
     Some(writeln!(text))
 }
 
-/// A key as two words; `-` if the time of creation is not known.
+/// Formats a key as two words; the second is `-` if the time of creation is unknown.
 struct Key<'a>(&'a FileKey);
 
 impl fmt::Display for Key<'_> {
@@ -389,7 +389,8 @@ fn digest(word: &str) -> Option<Digest> {
     Some(Digest::from_bytes(bytes))
 }
 
-/// Writes bytes as one word: `%`, and each byte that is no printable ASCII, becomes `%` and two digits.
+/// Writes bytes as one word: `%`, and each byte that is not printable ASCII, becomes `%` and two hexadecimal
+/// digits.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
@@ -402,7 +403,7 @@ pub(crate) fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the bytes of a word.
+/// Returns the bytes that a word of [`escaped`] stands for.
 fn unescaped(word: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut rest = word.bytes();

@@ -1,15 +1,15 @@
-//! Records that were waited for in vain: [`Stuck`].
+//! Records for which a wait timed out: [`Stuck`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time for which a record is not waited for again.
+/// The time during which calls do not wait for such a record again.
 const FOR: Duration = Duration::from_secs(5);
 
-/// The records that calls waited for in vain a moment ago, by path. The files of one call are mostly read one
-/// after the other, and each would wait as long again.
+/// The records for which a wait recently timed out, by path. A call usually reads its files one after
+/// another, and without this, each read would wait as long again.
 #[derive(Default, Debug)]
 pub(crate) struct Stuck(Mutex<BTreeMap<PathBuf, Instant>>);
 

@@ -9,17 +9,17 @@ use std::time::Duration;
 use crate::recovery::gate::end_abandoned;
 use crate::workspace::Workspace;
 
-/// The time between two polls. Each costs the database one query.
+/// The time between two polls. Each poll costs the database one query.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Counts the polls that have found each abandoned record.
+/// The number of consecutive polls that have found each abandoned record.
 #[derive(Default)]
 pub(crate) struct Background(BTreeMap<PathBuf, u32>);
 
 impl Background {
-    /// Ends the abandoned records of a shared journal that the previous poll found, too. A process that only
-    /// lost its session takes up its record again before the second poll. If a record cannot be ended, the
-    /// time to the next try doubles, so that the failures do not fill the log.
+    /// Ends the abandoned records of a shared journal that the previous poll also found. A process that only
+    /// lost its database session claims its record again before the second poll. If a record cannot be ended,
+    /// the time to the next attempt doubles, so that failures do not fill the log.
     pub(crate) fn poll(&mut self, workspace: &Workspace) {
         let previous = std::mem::take(&mut self.0);
         end_abandoned(workspace, |record| {

@@ -1,5 +1,5 @@
-//! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is halfway
-//! between two states.
+//! The check before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that an interrupted
+//! transaction has changed only partly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -17,12 +17,12 @@ use crate::os::stored_names::{Lead, StoredNames};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
-/// The time after which a listing of `GlusterFS` that goes on to disagree with lookups is taken for the wrong
-/// one. A lookup that is wrong by a cache is right after one listing.
+/// The time after which a directory listing of `GlusterFS` that still disagrees with lookups is considered
+/// the wrong one. A lookup that was wrong because of a cache is right after one listing.
 const LISTINGS: Duration = Duration::from_secs(4);
 
-/// Locks files as [`lock_all_with`] does, after recovering any transaction that was cut off and concerns one
-/// of them.
+/// Locks files as [`lock_all_with`] does, after recovering every interrupted transaction that concerns one of
+/// them.
 pub(crate) fn lock_settled(
     workspace: &Workspace,
     places: &[&WritablePlace],
@@ -67,10 +67,11 @@ pub(crate) fn lock_settled(
     }
 }
 
-/// Whether the names lead to the locked files in the storage, too: another machine may have given a name to
-/// another file, which a cache of this one may not show. The look makes this machine forget wrong names.
+/// Whether the names belong to the locked files in the storage, too. Another machine may have given a name to
+/// another file, and a cache of this machine may hide that. The check drops wrong names from this machine's
+/// caches.
 ///
-/// `waited` is the time since the first such look.
+/// `waited` is the time since the first such check.
 fn are_stored(
     places: &[&WritablePlace],
     locked: &LockedSet,
@@ -103,8 +104,8 @@ fn are_stored(
     Ok(true)
 }
 
-/// Recovers any transaction that was cut off and concerns this path, at which there may be no file; waits for
-/// one under way.
+/// Recovers every interrupted transaction that concerns this path, and waits for those under way. The file
+/// need not exist.
 pub(crate) fn settle(
     workspace: &Workspace,
     place: &WritablePlace,
@@ -121,8 +122,8 @@ pub(crate) fn settle(
                 );
             }
             // Another call is creating the same file. The file system decides between the two calls; a shared
-            // journal would have refused one of them. A call that takes the name away is waited for: it may
-            // need to put the file back.
+            // journal would have refused one of them. If the other call takes the name away from a file,
+            // wait: it may need to put the file back.
             Standing::UnderWay { subjects, .. }
                 if workspace.shared_journal().is_none()
                     && place.identity().is_err()
@@ -138,12 +139,12 @@ pub(crate) fn settle(
 }
 
 /// Tells whether the content of the file at this place is settled, as far as a shared `journal` knows: no
-/// call that is half done names the file. Waits for a call under way, and recovers one that was cut off; then
-/// it returns `false`, and the file must be read again. `several_names` is the key of a file that has other
-/// names, too: a call that uses another name of it counts as well.
+/// incomplete call names the file. Waits for a call under way, and recovers an interrupted call; after
+/// either, returns `false`, and the file must be read again. `several_names` is the key of a file that has
+/// several names (hard links): a call that uses another of its names counts as well.
 ///
-/// Where the journal cannot be asked, reads go on. The caller must check the file again afterwards: what was
-/// read is settled if the file did not change from before the read until after this call.
+/// If the journal cannot be queried, reads go on. The caller must check the file again afterwards: the
+/// content that was read is settled if the file did not change from before the read until after this call.
 pub(crate) fn is_settled(
     workspace: &Workspace,
     journal: &dyn JournalOfMachines,
@@ -172,7 +173,7 @@ pub(crate) fn is_settled(
             workspace.stuck.add(&path);
             StoreError::new(Operation::Lock, place.path(), kind)
         };
-        // A call that reads many files of one record waits for that record once.
+        // A call that reads many files of one record waits for that record only once.
         if half_way.iter().any(|record| workspace.stuck.has(record.path())) {
             return Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Busy));
         }
@@ -195,15 +196,15 @@ pub(crate) fn is_settled(
     }
 }
 
-/// Ends the abandoned records of a shared journal, before files are searched. Waits no longer than
-/// `TIDYING`, and returns no failure: whoever reads or edits one of the files tries again.
+/// Ends the abandoned records of a shared journal, before files are searched. Waits no longer than `TIDYING`.
+/// Ignores failures: the next read or edit of one of the files tries again.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
     let found = workspace.shared_journal().map(JournalOfMachines::abandoned);
     end_some(workspace, found, cancellation, |record| !workspace.stuck.has(record));
 }
 
-/// Ends all abandoned records of a shared journal, also those that show in no file: a call that was cut off
-/// before anything was prepared leaves temporaries. `is_due` chooses the records by their path.
+/// Ends all abandoned records of a shared journal, also those that have changed no file: a call that was
+/// interrupted before it was prepared leaves temporaries. `is_due` selects records by their path.
 pub(super) fn end_abandoned(workspace: &Workspace, is_due: impl FnMut(&Path) -> bool) {
     let found = workspace.shared_journal().map(|journal| journal.naming(None));
     end_some(workspace, found, Cancellation::none(), is_due);
@@ -221,17 +222,17 @@ fn end_some(
     let mut backoff = Backoff::new(&wait);
     for record in found.into_iter().flatten().flatten() {
         if record.is_abandoned() && may_recover(workspace, record.contents()) && is_due(record.path()) {
-            // A failure is in the log.
+            // A failure is logged by `try_recover`.
             try_recover(workspace, record, &mut backoff).ok();
         }
     }
 }
 
-/// The longest time that locks of files are waited for when abandoned records are ended.
+/// The maximum time to wait for locks of files when abandoned records are ended.
 const TIDYING: Duration = Duration::from_millis(500);
 
-/// Returns the error for a record that this process may not recover. It names only files in the roots, since
-/// the client may not learn of any other.
+/// Returns the error for a record that this process may not recover. The error names only files in the roots,
+/// since the client may not learn of files outside them.
 fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
     let is_in_roots = |path: &&Path| workspace.roots.paths().any(|root| path.starts_with(root));
     let all: BTreeSet<&Path> = record.contents().paths().collect();
@@ -242,7 +243,7 @@ fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
     StoreError::new(Operation::Recover, record.path(), kind)
 }
 
-/// Tells whether files may show a part of the call: before it is prepared, they show nothing of it.
+/// Tells whether the call may have changed files already. Before it is prepared, it has changed none.
 fn shows(contents: &Contents) -> bool {
     contents.of_other_form.is_some() || contents.steps.is_some()
 }
@@ -254,19 +255,19 @@ fn gives_up(subjects: &[Subject], place: &WritablePlace) -> bool {
     subjects.iter().any(|subject| subject.path == place.path() && is_lost(subject))
 }
 
-/// The state of some files by the journal.
+/// The state of some files according to the journal.
 enum Standing {
-    /// Nothing.
+    /// No record concerns the files.
     Clear,
-    /// These must be recovered first.
+    /// These abandoned records must be recovered first.
     Abandoned(Vec<Box<dyn FoundRecord>>),
-    /// Another call, which began earlier, is changing one of them, or another process is recovering one.
-    /// `path` is the first such record; `subjects` are the files of all such records.
+    /// Another call, which began earlier, is changing one of the files, or another process is recovering a
+    /// record of one. `path` is that of the first such record; `subjects` are the files of all such records.
     UnderWay { path: PathBuf, subjects: Vec<Subject> },
 }
 
-/// Records that this call does not try again, by path, with the error of their recovery; `None` if they are
-/// recovered and only their unlinking failed.
+/// Records that this call does not try again, by path, with the error of their recovery; `None` if the record
+/// is recovered and only its unlinking failed.
 type GivenUp = BTreeMap<PathBuf, Option<Box<StoreError>>>;
 
 fn standing(
@@ -276,8 +277,8 @@ fn standing(
 ) -> Result<Standing, StoreError> {
     let Some(journal) = workspace.journal() else { return Ok(Standing::Clear) };
     let found = match journal.all() {
-        // The journal was removed meanwhile, or is another user's. Then edits cannot be recorded either, and
-        // each edit warns of that.
+        // The journal was removed meanwhile, or belongs to another user. Then edits cannot be recorded
+        // either, and each edit warns of that.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }

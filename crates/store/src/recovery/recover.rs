@@ -1,5 +1,5 @@
-//! Recovers the calls of processes that died: [`recover`] all of them, at start, and [`try_recover`] one
-//! record.
+//! Recovers the calls of processes that died: [`recover`] handles all of them at start, and [`try_recover`]
+//! one record.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -15,8 +15,8 @@ use crate::journal::{Contents, FoundRecord, Intent, Step};
 use crate::lock::{Backoff, LockTimeout, LockedFile, lock_all_with};
 use crate::workspace::Workspace;
 
-/// Completes or takes back the calls of processes that died. To be called at the start of a process that may
-/// write. A failure is logged, and tried again before each edit.
+/// Completes or rolls back the calls of processes that died. Must be called at the start of a process that
+/// may write. A failure is logged, and recovery is tried again before each edit.
 pub(crate) fn recover(workspace: &Workspace) {
     let Some(journal) = workspace.journal() else { return };
     match journal.all() {
@@ -25,7 +25,7 @@ pub(crate) fn recover(workspace: &Workspace) {
                 if record.contents().of_other_form.is_some() {
                     tracing::warn!(record = %record.path().display(), "an edit that was cut off was another version's, which alone can end it");
                 } else if may_recover(workspace, record.contents()) {
-                    // A failure is in the log.
+                    // A failure is logged by `try_recover`.
                     try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
                 }
             }
@@ -34,15 +34,15 @@ pub(crate) fn recover(workspace: &Workspace) {
     }
 }
 
-/// Tells whether this process may recover a record: all its files lie in the roots, its form is known, and
-/// this machine can wait until its caches are as young as the record.
+/// Tells whether this process may recover a record: its format version is known, all its files are in the
+/// roots, and this machine can wait until its caches are at least as new as the record.
 pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
     contents.of_other_form.is_none()
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
         && workspace.cache_lifetime(contents.paths()).is_some()
 }
 
-/// Recovers a record. A failure is logged, and returned with the record's path. It has no error if only
+/// Recovers a record. A failure is logged, and returned with the record's path; its error is `None` if only
 /// unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
@@ -52,7 +52,7 @@ pub(super) fn try_recover(
     let path = record.path().to_owned();
     match record.take_over() {
         Ok(true) => {}
-        // Another process was first. A call that waits for the files sees the result.
+        // Another process is recovering the record. A call that waits for the files sees the result.
         Ok(false) => return Ok(()),
         Err(error) => return Err((path, Some(of_recovery(error).into()))),
     }
@@ -78,7 +78,7 @@ pub(super) fn try_recover(
     if committed {
         tracing::warn!(?files, "an edit that was cut off has been ended");
     } else if !files.is_empty() {
-        // Without files its owner died before it had begun.
+        // If the record names no files, its owner died before it changed anything.
         tracing::warn!(?files, "an edit that was cut off has been taken back");
     }
     Ok(())
@@ -87,19 +87,21 @@ pub(super) fn try_recover(
 /// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
 fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
     let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
-    // The policy is not asked: a file that is put back was there before, or was permitted then.
+    // The policy is not consulted: a file that is restored existed before, or was permitted when the call
+    // began.
     place.map(WritablePlace::permitted)
 }
 
-/// Tells whether an error of opening says that there is no regular file, so that nothing of a transaction is
-/// there.
+/// Tells whether an error of opening a file says that there is no regular file, so that it cannot be a file
+/// of the transaction.
 fn is_no_file(error: &StoreError) -> bool {
     use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
     matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }
 
-/// Turns an error of recovery into one of a call that has not begun. Kinds that a client can act on are kept;
-/// the others, which would speak of files that the call did not name, become [`StoreErrorKind::Io`].
+/// Turns an error of recovery into an error of the current call, which has not begun. Kinds that a client can
+/// act on are kept. The other kinds become [`StoreErrorKind::Io`], because they concern files that the
+/// current call did not name.
 fn of_recovery(error: StoreError) -> StoreError {
     use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, HeldOpen, Io, NoSpace};
     let StoreError { path, kind, source, .. } = error;
@@ -120,7 +122,7 @@ fn of_recovery(error: StoreError) -> StoreError {
     }
 }
 
-/// Recovers all files of a record, then removes it; returns whether it is gone.
+/// Recovers all files of a record, then removes the record. Returns whether the record is gone.
 fn recover_record(
     workspace: &Workspace,
     record: Box<dyn FoundRecord>,
@@ -141,7 +143,7 @@ fn recover_record(
         match place.open_file(false) {
             Ok(_) => there.push(place),
             Err(error) if is_no_file(&error) => {}
-            // A file that cannot be opened now may be half done, so the record stays.
+            // A file that cannot be opened now may be partly changed, so the record stays.
             Err(error) => return Err(error),
         }
     }
@@ -162,8 +164,8 @@ fn recover_record(
     drop((there, locked));
     drop(places);
     let is_one_step = call.is_one_step;
-    // Nor are directories that were made for a file that was not made after all, or was removed. They go
-    // last, since Windows removes no directory that has an open handle.
+    // Directories that were created for a file that was not created after all, or was removed, are not needed
+    // either. They are removed last, since Windows removes no directory that has an open handle.
     let made = contents.subjects.iter().filter_map(|subject| match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => Some(directories),
         _ => None,
@@ -173,7 +175,7 @@ fn recover_record(
     remove_directories(workspace, made.flatten()).ok();
     let left = contents.steps.iter().flatten().filter_map(|step| match step {
         Step::Remove { directories, .. } if contents.committed => Some(directories),
-        // A directory that still has the file in it stays.
+        // A directory that still contains the file stays.
         Step::Move { directories, .. } if contents.committed || is_one_step => Some(directories),
         _ => None,
     });

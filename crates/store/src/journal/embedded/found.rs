@@ -1,4 +1,4 @@
-//! A record of another transaction in the journal, as a file: [`FoundFile`].
+//! A record that was found in the journal, as a file: [`FoundFile`].
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -19,10 +19,10 @@ use crate::os::identity::Identity;
 use crate::stage::temporary::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
 
-/// The longest record; a longer file is no record.
+/// The maximum length of a record in bytes; a longer file is not a record.
 const LONGEST: u64 = 256 << 20;
 
-/// A record of another transaction in the journal.
+/// A record in the journal that another process may own.
 #[derive(Debug)]
 pub(super) struct FoundFile {
     directory: Arc<Dir>,
@@ -31,18 +31,18 @@ pub(super) struct FoundFile {
     identity: Identity,
     path: PathBuf,
     contents: Contents,
-    /// Whether its owner is dead, and this process holds its lock.
+    /// Whether its owner is dead, and this process holds the record's lock.
     is_abandoned: bool,
 }
 
-/// Tells whether an error says that a record is gone, is another user's, or is on a read-only file system,
-/// where nothing can be done about it.
+/// Tells whether an error says that a record is gone, belongs to another user, or is on a read-only file
+/// system, so that this process can do nothing about it.
 fn is_not_ours(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// Returns all bytes of a record; its owner may hold the lock.
+/// Reads a record, even while its owner holds the lock.
 fn read(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut block = vec![0; CHUNK];
@@ -56,8 +56,8 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
 }
 
 impl FoundFile {
-    /// Returns all records in the journal. Those that could be locked are abandoned; they stay locked until
-    /// dropped.
+    /// Returns all records in the journal. The records that this process could lock are abandoned; they stay
+    /// locked until dropped.
     pub(super) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
         let path = state.path().join(JOURNAL);
         let mut found = Vec::new();
@@ -68,7 +68,7 @@ impl FoundFile {
         Ok(found)
     }
 
-    /// Opens a record; `None` if it is gone, or if the file is no record.
+    /// Opens a record; `None` if it is gone, or if the file is not a record.
     fn open(state: &StateDir, name: &OsString) -> io::Result<Option<Self>> {
         if name.to_str().is_none_or(|name| TemporaryId::parse(name).is_none()) {
             return Ok(None);
@@ -82,8 +82,7 @@ impl FoundFile {
         let is_abandoned = match os::try_lock(&file) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
-            // Without locks nobody can tell whether the owner lives, and a living owner must not be
-            // disturbed.
+            // Without locks it is unknown whether the owner lives, and a living owner must not be disturbed.
             Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };
@@ -119,12 +118,12 @@ impl FoundRecord for FoundFile {
     }
 
     fn take_over(&mut self) -> Result<bool, StoreError> {
-        // This process took its lock when it found the record.
+        // This process took the record's lock when it found the record.
         Ok(self.is_abandoned)
     }
 
     fn prove(&self) -> Result<(), StoreError> {
-        // Its lock dies with the process.
+        // The record belongs to this process as long as it lives: the lock ends with the process.
         Ok(())
     }
 

@@ -17,8 +17,8 @@ use crate::state_dir::{JOURNAL, StateDir};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::OpenOptions;
 
-/// The record of a transaction, locked. Dropping it removes it, so it may be dropped only once its
-/// temporaries are gone and all files are what they were.
+/// The record of a transaction, locked. Dropping it removes the record, so it may be dropped only once the
+/// transaction's temporaries are gone and all files are in their old state.
 #[derive(Debug)]
 pub(super) struct FileRecord {
     directory: Arc<Dir>,
@@ -33,7 +33,7 @@ pub(super) struct FileRecord {
 }
 
 impl FileRecord {
-    /// Writes down which files are to be changed. To be called before the first temporary is made.
+    /// Records which files are to be changed. Must be called before the first temporary is created.
     pub(super) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
         let mut record = loop {
             let name = OsString::from(TemporaryId::draw().to_string());
@@ -53,7 +53,7 @@ impl FileRecord {
             match os::try_lock(&record.file) {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if os::has_no_locks(&error) => {}
-                // Another process found it empty before it was locked, and is removing it.
+                // Another process found the record empty before it was locked, and is removing it.
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => {
                     return Err(StoreError::from_io(Operation::WriteJournal, &record.path, error));
@@ -82,7 +82,7 @@ impl FileRecord {
         self.sync(sync)
     }
 
-    /// Writes what was added to the text.
+    /// Writes the text from this offset on to the file.
     fn write_from(&mut self, from: usize, sync: bool) -> Result<(), StoreError> {
         let part = self.text.as_bytes().get(from..).unwrap_or_default();
         let written = self.file.seek(SeekFrom::Start(from as u64)).and_then(|_| self.file.write_all(part));
@@ -105,7 +105,7 @@ impl Record for FileRecord {
     fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError> {
         let from = self.text.len();
         if steps.len() != self.subjects {
-            // Recovery could not read it.
+            // Recovery could not read such a record.
             return Err(self.fail(StoreErrorKind::Io));
         }
         let whole = with_steps(std::mem::take(&mut self.text), steps, &Here);
@@ -124,14 +124,14 @@ impl Record for FileRecord {
         end_part(&mut self.text);
         let written = self.write_from(from, sync);
         if written.is_err() {
-            // The word may be read later although it was not synced.
+            // Recovery may read the word *committed* later although it was not synced.
             self.is_in_doubt = self.shorten(from, sync).is_err();
         }
         written
     }
 
     fn prove(&mut self) -> Result<(), StoreError> {
-        // Its lock dies with the process.
+        // The record belongs to this process as long as it lives: the lock ends with the process.
         Ok(())
     }
 
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Returns the record, and the lengths that it had at the end of each part.
+    /// Returns the text of the record, and its length at the end of each part.
     fn written(contents: &Contents) -> (String, Vec<usize>) {
         let directory = tempfile::tempdir().unwrap();
         let state = StateDir::open(directory.path()).unwrap();
@@ -241,7 +241,7 @@ mod tests {
             };
             let mut bytes = text.as_bytes()[..length].to_vec();
             assert_eq!(Contents::read(&bytes, &Here), expected, "{length}");
-            // What follows need not be text.
+            // The bytes that follow need not be text.
             bytes.push(0xff);
             assert_eq!(Contents::read(&bytes, &Here), expected, "{length}");
         }
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(record.text, begun);
     }
 
-    /// Returns a whole record with these parts.
+    /// Returns a complete record with these parts.
     fn text_of(parts: &[&str]) -> String {
         parts.iter().fold(String::new(), |text, part| {
             let text = text + part;
@@ -331,7 +331,8 @@ mod tests {
     fn a_file_is_known_by_its_key_until_it_is_final() {
         let open = Contents { committed: false, ..contents() };
         let concerns = |contents: &Contents, key| contents.concerns(Path::new("/other"), Some(key));
-        // The old and the new file of an exchange; a file to be written over; none of them.
+        // The old and the new file of an exchange; a file to be written over; a file that is not in the
+        // record.
         let keys = [OLD, KEY, WRITTEN_OVER, FileKey { born: NonZeroI64::new(4), ..OLD }];
         assert_eq!(keys.map(|key| concerns(&open, key)), [true, true, true, false]);
         assert_eq!(keys.map(|key| concerns(&contents(), key)), [false, false, true, false]);
