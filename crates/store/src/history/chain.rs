@@ -1,16 +1,16 @@
-//! Chains of undos: an edit, the undos and redos of it, the undos of those, and so on. [`Chains`] tells how
-//! each edit of a chain stands now.
+//! Undo chains: an edit, its undos and redos, their undos, and so on. [`Chains`] tells which edits of a chain
+//! are in effect.
 
 use std::collections::HashMap;
 
 use crate::history::edit::EditId;
 use crate::history::entry::Entry;
 
-/// Undo chains. The archive adds their edits, so that each chain is read once, however many of its edits are
-/// looked up.
+/// Undo chains. The archive adds their edits, so that it reads each chain only once, even if several edits of
+/// the chain are looked up.
 #[derive(Default, Debug)]
 pub struct Chains {
-    /// The chain of each edit, and whether the edit took the chain's first edit back.
+    /// The index of each edit's chain, and whether the edit left the chain's first edit undone.
     links: HashMap<EditId, (usize, bool)>,
     chains: Vec<Chain>,
 }
@@ -22,19 +22,19 @@ struct Chain {
 }
 
 impl Chains {
-    /// Tells whether the chain of this edit was added.
+    /// Tells whether the chain of this edit has been added.
     #[cfg(feature = "history")]
     pub(super) fn know(&self, id: &EditId) -> bool {
         self.links.contains_key(id)
     }
 
-    /// Adds an edit of a chain. The edits of a chain are added oldest first, and all of them.
+    /// Adds an edit of a chain. All edits of a chain must be added, oldest first.
     pub fn add(&mut self, id: EditId, undoes: Option<&EditId>) {
         let link = if let Some((chain, is_undo)) = undoes.and_then(|undone| self.links.get(undone)) {
             (*chain, !is_undo)
         } else {
             self.chains.push(Chain { first: id.clone(), newest: id.clone() });
-            // If the undone edit is no longer kept, this one is taken for an undo, not for a redo.
+            // If the undone edit is no longer kept, this edit counts as an undo, not as a redo.
             (self.chains.len() - 1, undoes.is_some())
         };
         if let Some(chain) = self.chains.get_mut(link.0) {
@@ -44,7 +44,8 @@ impl Chains {
     }
 
     /// Sets the fields of an entry that depend on its chain. The newest edit of a chain is in effect, and so
-    /// is each other one that left the files as the newest did. An entry of no known chain stays as it is.
+    /// is every other edit that left the files in the same state as the newest. An entry whose chain is not
+    /// known is not changed.
     pub fn resolve(&self, entry: &mut Entry) {
         let Some((chain, is_undo)) = self.links.get(&entry.id) else { return };
         let Some(Chain { first, newest }) = self.chains.get(*chain) else { return };

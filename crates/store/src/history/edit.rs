@@ -9,12 +9,12 @@ use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::access::directory::DirectoryKey;
 
-/// The name of an edit, which is valid as long as the edit is kept.
+/// The id of an edit, which is valid as long as the edit is kept.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EditId(pub(super) String);
 
 impl EditId {
-    /// Parses 12 hexadecimal digits of any case; `None` for anything else.
+    /// Parses 12 hexadecimal digits in either letter case; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -28,21 +28,21 @@ impl fmt::Display for EditId {
     }
 }
 
-/// The maker of an edit.
+/// The caller that made an edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Caller<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// The client, as it calls itself.
+    /// The name that the client gives itself.
     pub client: Option<&'a str>,
-    /// A text that the edits of one session have in common, and no other edit has.
+    /// A text that identifies the session: all its edits have it, and no other edits.
     pub session: Option<&'a str>,
 }
 
 /// An edit that was made.
 #[derive(Clone, Debug)]
 pub struct NewEdit<'a> {
-    /// The maker.
+    /// The caller that made the edit.
     pub by: Caller<'a>,
     /// The edit that this one undoes, if any.
     pub undoes: Option<&'a EditId>,
@@ -67,29 +67,30 @@ pub struct EditedFile {
     pub after: Option<Digest>,
     /// The change that undoes the edit of this file.
     pub undo: Undo,
-    /// The change, as a unified diff, maybe cut short.
+    /// The change, as a unified diff, which may be cut short.
     pub diff: String,
 }
 
-/// The change that turns a file back into what it was before an edit.
+/// The change that restores a file to its state before an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Undo {
-    /// These splices on the new bytes.
+    /// These splices, applied to the new bytes.
     Splices(SpliceSet),
-    /// The removal of a file that was created, and of the directories made for it, as far as they are empty.
+    /// The removal of a file that was created, and of the directories that were created for it, if they are
+    /// empty.
     Remove {
-        /// The directories, absolute, outermost first.
+        /// The absolute paths of the directories, outermost first.
         directories: Vec<PathBuf>,
     },
     /// The creation of a file that was removed.
     Create {
-        /// All that it held.
+        /// The whole content of the file.
         contents: Vec<u8>,
     },
-    /// Nothing undoes it: an interrupted edit and another program's write left this version of the file
-    /// without its name. Recovery kept it for a person to look at.
+    /// Nothing can undo this entry: this version of a file lost its name in a race between an interrupted
+    /// edit and another program's write. Recovery kept it for a person to examine.
     Displaced {
-        /// All that this version held.
+        /// The whole content of this version.
         contents: Vec<u8>,
     },
 }

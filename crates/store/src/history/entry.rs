@@ -17,20 +17,20 @@ pub struct Entry {
     pub time: SystemTime,
     /// The tool that made it.
     pub tool: String,
-    /// The client that called the tool, by its own name; `None` for the command line, and for edits that
-    /// older versions kept.
+    /// The name that the calling client gives itself; `None` for the command line, and for edits that older
+    /// versions kept.
     pub client: Option<String>,
     /// A text that all edits of one session share; `None` without sessions.
     pub session: Option<String>,
-    /// The edit that it undid, if any.
+    /// The edit that this one undid, if any.
     pub undoes: Option<EditId>,
-    /// Whether it is a redo: it undid an undo.
+    /// Whether it is a redo, which undid an undo.
     pub is_redo: bool,
-    /// The edit that took it back; `None` if it is in effect. If it was undone and redone several times, this
-    /// is the last undo.
+    /// The edit that undid this one; `None` if this one is in effect. If it was undone and redone several
+    /// times, this is the last undo.
     pub undone_by: Option<EditId>,
-    /// The oldest edit in the history of its undo chain, which consists of an edit, its undo, the redo of
-    /// that, and so on.
+    /// The oldest kept edit of its undo chain, which consists of an edit, its undo, the redo of that undo,
+    /// and so on.
     pub chain: EditId,
     /// Its files, in the order of the call.
     pub files: Vec<EntryFile>,
@@ -38,24 +38,24 @@ pub struct Entry {
 
 impl Entry {
     /// Tells whether it can be undone, as far as the history knows: no other edit has undone it, and it is
-    /// not content that recovery kept.
+    /// not an entry of content that recovery kept.
     #[must_use]
     pub fn is_undoable(&self) -> bool {
         self.undone_by.is_none() && self.files.iter().all(|file| file.kind != ChangeKind::Displaced)
     }
 
-    /// Returns the two places of a file that was moved and nothing else, the old one first; `None` for any
+    /// Returns the old and the new place if the edit moved one file and changed nothing else; `None` for any
     /// other edit.
     #[must_use]
     pub fn moved(&self) -> Option<(&EntryFile, &EntryFile)> {
         if self.files.len() == 2 { self.moved_at(0) } else { None }
     }
 
-    /// Returns the two places of a file that was moved, if its old place is at this index; `None` for any
-    /// other file. If the file was changed, too, it is listed once more after them.
+    /// Returns the old and the new place of a moved file, if its old place is at this index; `None`
+    /// otherwise. If the content was changed, too, a third item for the file follows these two.
     ///
     /// The history stores a move as a removal and a creation of the same content. Both have the same diff,
-    /// which no real removal or creation can have, whatever the file holds.
+    /// which a real removal or creation cannot have, whatever the file contains.
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
@@ -67,7 +67,7 @@ impl Entry {
         is_move.then_some((from, to))
     }
 
-    /// Returns the digest of the file that the edit left under this path; `None` if it left none.
+    /// Returns the digest of the file that the edit left at this path; `None` if it left no file there.
     #[must_use]
     pub fn left_at(&self, path: &Path) -> Option<Digest> {
         self.files.iter().rev().filter(|file| file.path == path).find_map(|file| file.after)
@@ -77,15 +77,15 @@ impl Entry {
 /// The change of one file by a past edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EntryFile {
-    /// The name of its root, if several machines share the history and this machine does not reach the file.
-    /// Then the edit cannot be undone here.
+    /// The name of the file's root, if several machines share the history and this machine does not reach the
+    /// file. Then the edit cannot be undone on this machine.
     pub root: Option<String>,
-    /// The absolute path that it had, without any symbolic link. For a file that this machine does not reach,
-    /// the name of its root and the path from there on.
+    /// The absolute path at the edit, without symbolic links. For a file that this machine does not reach,
+    /// the name of its root, followed by the path in the root.
     pub path: PathBuf,
     /// Its path, relative to its root.
     pub relative: PathBuf,
-    /// The encoding by which it was read.
+    /// The encoding in which it was read.
     pub encoding: Encoding,
     /// The kind of the change.
     pub kind: ChangeKind,
@@ -93,12 +93,12 @@ pub struct EntryFile {
     pub before: Option<Digest>,
     /// The digest after the edit; `None` for a file that was removed.
     pub after: Option<Digest>,
-    /// The change, as a unified diff, maybe cut short.
+    /// The change, as a unified diff, which may be cut short.
     pub diff: String,
 }
 
 impl EntryFile {
-    /// Returns the root that the file was in; `None` if the root was the file itself.
+    /// Returns the root that contained the file; `None` if the root was the file itself.
     #[must_use]
     pub fn root_directory(&self) -> Option<PathBuf> {
         let below = self.relative.components().count();
@@ -106,7 +106,8 @@ impl EntryFile {
         (root.join(&self.relative) == self.path).then(|| root.to_owned())
     }
 
-    /// Tells whether a row is the change of the file that was moved here in the same edit, in the row before.
+    /// Tells whether this item is the content change of a file that the same edit moved; `moved` is the item
+    /// before, the file's new place.
     pub(crate) fn is_change_of(&self, moved: &Self) -> bool {
         self.kind == ChangeKind::Changed && self.path == moved.path && self.before == moved.after
     }
@@ -120,13 +121,13 @@ impl From<EditedFile> for EntryFile {
     }
 }
 
-/// The result of forgetting.
+/// The result of [`History::forget`](crate::history::History::forget).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Forgotten {
-    /// The number of edits; `None` if the database was removed unread, since it is damaged.
+    /// The number of deleted edits; `None` if the database was damaged, and was removed without being read.
     pub edits: Option<u64>,
-    /// The reason why their bytes may still be on disk: another process is reading the database, or the disk
-    /// is full.
+    /// The reason why the deleted bytes may still be on disk: another process is reading the database, or the
+    /// disk is full.
     pub remains: Option<String>,
 }
 

@@ -1,7 +1,7 @@
-//! The format of an undo in a database: numbers in LEB128, seven bits a byte, the lowest first.
+//! The format of an undo in a database. Numbers are in LEB128: seven bits a byte, the lowest first.
 //!
-//! Any bytes can be read. Those that were not written here give `None`, and cause no panic; reading takes no
-//! more memory than their own length.
+//! Any bytes can be decoded. Bytes that were not encoded here may give `None`, but cause no panic. Decoding
+//! takes no more memory than the length of the bytes.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::history::edit::{ChangeKind, Undo};
 use crate::os;
 
 impl ChangeKind {
-    /// Returns its number in the database, which never changes its meaning.
+    /// Returns the number of this kind in the database. The numbers never change their meanings.
     #[doc(hidden)]
     #[must_use]
     pub fn number(self) -> i64 {
@@ -33,7 +33,8 @@ impl ChangeKind {
     }
 }
 
-/// Returns the bytes of an undo, without its kind. `None` where the system has no bytes for a path.
+/// Returns the bytes of an undo, without its kind; `None` if a path cannot be expressed in bytes on this
+/// system.
 #[must_use]
 pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {
@@ -61,8 +62,8 @@ pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
     })
 }
 
-/// Joins splices that touch, with the same effect. The inverse of two neighbouring deletions inserts twice at
-/// one place, in an order that a set does not keep.
+/// Joins adjacent splices, with the same effect. The inverse of two adjacent deletions is two insertions at
+/// one place, and a set does not keep their order.
 fn joined(splices: &SpliceSet) -> Vec<Splice> {
     let mut joined: Vec<Splice> = Vec::new();
     for splice in splices.as_slice() {
@@ -77,7 +78,7 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
     joined
 }
 
-/// Reads the undo of an edit of this kind from its bytes; `None` if they are no undo.
+/// Decodes the undo of an edit of this kind; `None` if the bytes are not an undo.
 #[must_use]
 pub fn decode(kind: ChangeKind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
@@ -128,7 +129,7 @@ fn take_number(rest: &mut &[u8]) -> Option<u64> {
         let (&byte, after) = rest.split_first()?;
         *rest = after;
         let low = u64::from(byte & 0x7f);
-        // The tenth byte has room for one bit.
+        // The tenth byte may contribute only one bit.
         if low.leading_zeros() < shift {
             return None;
         }

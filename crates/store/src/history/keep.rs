@@ -1,4 +1,4 @@
-//! The history of a process: [`History`], which does everything through an [`Archive`].
+//! The history of a process: [`History`], which keeps edits in an [`Archive`].
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -24,9 +24,9 @@ use crate::os::real_path::real_path;
 use crate::state_dir::HISTORY;
 use crate::state_dir::StateDir;
 
-/// The edits that were made through this server, kept in the state directory.
+/// The past edits, kept in the state directory or in an archive that several machines share.
 ///
-/// The default one keeps nothing. Several threads may use it; they wait for each other.
+/// The default history keeps nothing. Several threads may use a history; they wait for each other.
 #[derive(Debug)]
 pub struct History {
     kept: Result<Kept, NotKept>,
@@ -47,7 +47,8 @@ struct Kept {
 
 impl Kept {
     fn archive(&self) -> MutexGuard<'_, Box<dyn Archive>> {
-        // The database has rolled back what a panic interrupted.
+        // A poisoned lock is no problem: the database has rolled back the transaction that a panic
+        // interrupted.
         self.archive.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -60,7 +61,7 @@ impl History {
         Self::of_archive(Box::new(Embedded::new(state.path().join(HISTORY))), settings)
     }
 
-    /// Makes no history: this build keeps none in a state directory.
+    /// Returns a history that keeps nothing: this build keeps none in a state directory.
     #[must_use]
     #[cfg(not(feature = "history"))]
     pub fn new(_: &StateDir, _: Settings) -> Self {
@@ -74,28 +75,28 @@ impl History {
         Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
     }
 
-    /// Returns a history that was asked for and cannot be kept, since there is no state directory.
+    /// Returns a history that was requested but cannot be kept, since there is no state directory.
     #[must_use]
     pub fn without_state(reason: String) -> Self {
         Self { kept: Err(NotKept::Unavailable { reason, remedy: Remedy::StateDirectory }) }
     }
 
-    /// Checks that edits of a file may be kept. The file is given by its absolute path, and by its path from
-    /// its root on.
+    /// Checks that edits of a file may be kept. The file is given by its absolute path, and by its path
+    /// relative to its root.
     pub fn keeps(&self, path: &Path, relative: &Path) -> Result<(), NotKept> {
         let kept = self.kept()?;
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
     }
 
-    /// Checks as [`History::keeps`] does, for the path of a place and for all links that led to it.
+    /// Checks as [`History::keeps`] does, for the path of a place and for all symbolic links that led to it.
     pub(crate) fn keeps_place(&self, place: &Place) -> Result<(), NotKept> {
         place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
 
-    /// Does what the first record would do before it keeps an edit of this place, so that no temporary of the
-    /// edit is there meanwhile.
+    /// Prepares the archive for the first edit, if edits of this place may be kept. The preparations can take
+    /// long, so they are done before the edit has temporaries.
     pub(crate) fn prepare(&self, place: &Place) {
-        // Whoever holds the lock works with it already.
+        // If another thread holds the lock, the archive is already in use, and so prepared.
         if let Ok(kept) = self.kept()
             && let Ok(mut archive) = kept.archive.try_lock()
         {
@@ -103,12 +104,12 @@ impl History {
         }
     }
 
-    /// Keeps an edit that was made, and returns it; `undone` is the edit that it undoes. An error here
-    /// changes nothing about the edit.
+    /// Keeps an edit that was made, and returns its entry; `undone` is the edit that it undoes. An error here
+    /// does not affect the edit itself.
     ///
-    /// Waits at most some seconds for other processes. After a wait in vain it waits much less, until an
-    /// attempt succeeds. Drops the oldest edits where the bounds require it. Does not sync: a power cut can
-    /// cost the last edits of the history, and nothing else.
+    /// Waits at most some seconds for other processes. After a timeout it waits much less, until an attempt
+    /// succeeds. Drops the oldest edits if the bounds require it. Does not sync: after a power cut, the last
+    /// edits can be missing from the history, but nothing else is lost.
     #[doc(hidden)]
     pub fn keep(&self, edit: NewEdit<'_>, undone: Option<&Entry>) -> Result<Entry, NotKept> {
         for file in &edit.files {
@@ -131,9 +132,9 @@ impl History {
         })
     }
 
-    /// Keeps a version of a file that an interrupted edit and another program's write left without its name.
-    /// It is listed as an edit of its own, which cannot be undone, and is bounded like all others. It is on
-    /// disk when this returns, since no other copy exists.
+    /// Keeps a version of a file that lost its name in a race between an interrupted edit and another
+    /// program's write. It is listed as a separate edit, which cannot be undone, and the bounds apply to it.
+    /// It is on disk when this returns, since no other copy exists.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
         let file = EditedFile {
             path: path.to_owned(),
@@ -151,11 +152,11 @@ impl History {
         kept.archive().record(&kept.settings, &edit, true).map(|(id, _)| id)
     }
 
-    /// Calls `each` with the past edits that pass the filter, the newest first, until it breaks; it is likely
-    /// to want `likely` of them. No lock is held meanwhile that another use of the history needs.
+    /// Calls `each` with the past edits that pass the filter, the newest first, until `each` breaks. It will
+    /// probably take `likely` edits. Meanwhile, other uses of the history are not blocked.
     ///
-    /// Nothing is made where there is no history yet. The error for a database that cannot be read is
-    /// [`NotKept::Unavailable`], here and below.
+    /// If there is no history yet, none is created. The error for a database that cannot be read is
+    /// [`NotKept::Unavailable`], here and in the functions below.
     pub fn each(
         &self,
         filter: &Filter,
@@ -166,8 +167,7 @@ impl History {
         reader.each(filter, likely, each)
     }
 
-    /// Returns the past edits that pass the filter, the newest first; at most `limit`, of those that are
-    /// `wanted`.
+    /// Returns the past edits that pass the filter and are `wanted`, the newest first, at most `limit`.
     pub fn find(
         &self,
         filter: &Filter,
@@ -184,7 +184,7 @@ impl History {
         Ok(found)
     }
 
-    /// Returns as [`History::find`] does, from all edits or, with a path, from those of this file or of files
+    /// Returns past edits as [`History::find`] does: of all files or, with a path, of this file or of files
     /// below this directory.
     pub fn list(
         &self,
@@ -200,16 +200,16 @@ impl History {
         self.kept()?.archive().get(id)
     }
 
-    /// Returns the key that each file's root had at an edit, in the order of its files; fewer if they are not
-    /// known.
+    /// Returns the key of each file's root at an edit, in the order of the files. There are fewer keys if
+    /// some are not known.
     #[doc(hidden)]
     pub fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
         let keys = self.kept()?.archive().root_keys(id)?;
         Ok(keys.as_chunks().0.iter().copied().map(DirectoryKey).collect())
     }
 
-    /// Returns the secret of all who share this history; keeps `fresh` as such if there is none yet. It never
-    /// leaves the server.
+    /// Returns the secret that all processes with this history share; keeps `fresh` as the secret if there is
+    /// none yet. The secret never leaves the server.
     pub fn secret(&self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
         self.kept()?.archive().secret(fresh)
     }
@@ -248,8 +248,9 @@ impl History {
         Ok(first.or(newest).filter(|first| left.is_some() && before(first) == left))
     }
 
-    /// Returns the files of this edit, by their index, whose names may be other files' by now, each with the
-    /// later edits that took the name away or gave it, oldest first. Edits that are undone do not count.
+    /// Returns the files of this edit, by index, whose names may belong to other files by now. Each comes
+    /// with the later edits that took the name away or gave it to another file, oldest first. Undone edits do
+    /// not count.
     pub fn moved_since(&self, id: &EditId) -> Result<BTreeMap<usize, Vec<EditId>>, NotKept> {
         let mut moved: BTreeMap<usize, Vec<EditId>> = BTreeMap::new();
         for (file, edit, undoes) in self.kept()?.archive().moves_since(id)? {
@@ -262,17 +263,18 @@ impl History {
         Ok(moved)
     }
 
-    /// Returns the names of directories that hold on all machines that share the history, in their order;
-    /// `None` if only this machine uses the history.
+    /// Returns the directories that machines share, with the names that are valid on all machines that share
+    /// the history, in the order of the names; `None` if only this machine uses the history.
     pub fn roots(&self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
         self.kept()?.archive().roots()
     }
 
-    /// Forgets all edits, or those of a file or of files below a directory. An edit is undone as a whole or
-    /// not at all, so what it did to other files is forgotten with it. In an embedded history, the bytes are
-    /// overwritten, in the database and in its log.
+    /// Deletes all past edits or, with a path, the edits of a file or of files below a directory. An edit can
+    /// be undone only as a whole, so its changes of other files are deleted with it. In an embedded history,
+    /// the bytes are overwritten, in the database and in its log.
     ///
-    /// Without a path, a damaged database is removed; one of a newer version, or of another program, is left.
+    /// Without a path, a damaged database is removed. A database of a newer version, or of another program,
+    /// is left.
     pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
         self.kept()?.archive().forget(path)
     }
@@ -282,7 +284,8 @@ impl History {
     }
 }
 
-/// Returns the path by which an edit of this file is kept: without links, as far as it exists.
+/// Returns the path under which edits of this file are kept: without symbolic links, as far as the path
+/// exists.
 #[must_use]
 pub fn path_in_history(path: &Path) -> PathBuf {
     real_path(path)

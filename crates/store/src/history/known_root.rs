@@ -1,25 +1,26 @@
-//! A directory that machines share, with what the history has of it: [`KnownRoot`].
+//! A directory that several machines share, as the history knows it: [`KnownRoot`].
 
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// A directory by the name that it has on all machines, kept since its first use.
+/// A directory that the history knows by a name that is the same on all machines. The history keeps the name
+/// from the first edit in the directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownRoot {
-    /// The name: given by a person, of a file system, or a machine's own.
+    /// The name: given by a person, or that of a file system, or one that only this machine uses.
     pub name: String,
-    /// The time at which the first edit in it was kept, by the database's clock.
+    /// The time of the first kept edit in the directory, by the database's clock.
     pub since: SystemTime,
-    /// The machine that kept that edit, by its own name; empty where it has none.
+    /// The name of the machine that kept that edit; empty if it has none.
     pub made_by: String,
-    /// Its places on this machine, in order; empty if nothing of it can be reached here.
+    /// The parts of the directory on this machine, in order; empty if this machine reaches no part.
     pub here: Vec<RootPlace>,
 }
 
 /// A part of a shared directory that this machine reaches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RootPlace {
-    /// The place in the directory; empty for all of it.
+    /// The path of the part in the shared directory; empty for the whole directory.
     pub inside: PathBuf,
     /// Its absolute path on this machine.
     pub path: PathBuf,

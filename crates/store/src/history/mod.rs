@@ -1,9 +1,9 @@
-//! Past edits, each with what undoes it: [`History`]. Nothing here carries an undo out.
+//! Past edits, each with the data for its undo: [`History`]. This module does not carry out undos.
 //!
-//! An archive keeps them: an SQLite database (`embedded`), which any number of processes of one machine
-//! share, or one that several machines share, in another crate. An edit needs it only for its undo, so no
-//! fault of the archive is an error of an edit. A database that cannot be read is neither moved nor
-//! overwritten. A build without the feature `history` keeps none in a state directory.
+//! They are kept in an archive: an SQLite database (`embedded`), which any number of processes of one machine
+//! share, or an archive that several machines share, in another crate. An edit needs the archive only for its
+//! undo, so a fault of the archive is never an error of an edit. A database that cannot be read is neither
+//! moved nor overwritten. A build without the feature `history` keeps no edits in a state directory.
 
 mod archive;
 mod chain;

@@ -9,32 +9,32 @@ pub enum NotKept {
     /// One of its files may hold a secret.
     #[error("no history is kept of such a file: it may hold a secret")]
     Secret,
-    /// The bytes that it replaced are more than the history may grow to.
+    /// The replaced bytes alone exceed the maximum size of the history.
     #[error("what it replaced is larger than the history may grow")]
     TooLarge,
-    /// The history cannot be written: it is read-only, broken, of a newer version, or the disk is full.
+    /// The history cannot be used: it is read-only, damaged, or of a newer version, or the disk is full.
     #[error("the history is not available: {reason}")]
     Unavailable {
         /// The reason, in the words of the system or of the database.
         reason: String,
-        /// The remedy that a person has.
+        /// The action that may solve it.
         remedy: Remedy,
     },
 }
 
-/// The remedy where the history is not available.
+/// The action that may make the history available.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// To try again: another process held a lock, or the system failed for a moment.
+    /// Try again: another process held a lock, or the system failed temporarily.
     Retry,
-    /// To [forget](crate::history::History::forget) it all, since it is damaged.
+    /// [Forget](crate::history::History::forget) the whole history, since it is damaged.
     Forget,
-    /// To move its file away: it is not this program's, or another version of it needs it.
+    /// Move its file away: the file belongs to another program, or to another version of this program.
     MoveAway,
-    /// To have a state directory.
+    /// Configure a state directory.
     StateDirectory,
-    /// To have a person look at the database that several machines share.
+    /// Have a person examine the database that several machines share.
     Database,
-    /// To give its directory a name that holds on all machines.
+    /// Configure a name for the file's root that is valid on all machines.
     RootName,
 }

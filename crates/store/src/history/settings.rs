@@ -1,15 +1,15 @@
-//! Defines what the history keeps: [`Settings`].
+//! The settings of the history: [`Settings`].
 
 use crate::access::patterns::{BadPattern, Patterns};
 
 /// The bounds of the history, and the files that it excludes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The excluded files: nothing of them is kept. [`Settings::excluding`] creates the patterns.
+    /// Patterns of excluded files, whose edits are not kept. [`Settings::excluding`] creates the patterns.
     pub excluded: Patterns,
-    /// The days for which edits are kept.
+    /// The number of days for which edits are kept.
     pub days: u32,
-    /// The most bytes that the history may take; the oldest edits are deleted first.
+    /// The maximum size of the history in bytes; the oldest edits are deleted first.
     pub bytes: u64,
 }
 
@@ -17,13 +17,13 @@ impl Settings {
     /// Files that are always excluded, because they hold secrets.
     pub const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 
-    /// The days for which edits are kept by default.
+    /// The default number of days for which edits are kept.
     pub const DEFAULT_DAYS: u32 = 30;
 
-    /// The most bytes of the history by default.
+    /// The default maximum size of the history in bytes.
     pub const DEFAULT_BYTES: u64 = 256 << 20;
 
-    /// Returns these patterns with those of [`Settings::SECRETS`]. Fails at the first one that is invalid.
+    /// Returns these patterns together with [`Settings::SECRETS`]. Fails at the first invalid pattern.
     pub fn excluding(patterns: &[String]) -> Result<Patterns, BadPattern> {
         let secrets = Self::SECRETS.map(str::to_owned);
         Patterns::new(&[&secrets, patterns].concat())
@@ -31,8 +31,8 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// Keeps edits of all files but [`Settings::SECRETS`], for [`Settings::DEFAULT_DAYS`] in
-    /// [`Settings::DEFAULT_BYTES`].
+    /// Returns settings that keep edits of all files except [`Settings::SECRETS`], for
+    /// [`Settings::DEFAULT_DAYS`] and within [`Settings::DEFAULT_BYTES`].
     fn default() -> Self {
         // A test shows that each of these patterns is valid.
         let excluded = Self::excluding(&[]).unwrap_or_default();

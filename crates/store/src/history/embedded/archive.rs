@@ -18,7 +18,7 @@ use crate::history::settings::Settings;
 pub(in crate::history) struct Embedded(HistoryDatabase);
 
 impl Embedded {
-    /// Returns the database with this path, whether or not it exists.
+    /// Returns the database with this path, which need not exist.
     pub(in crate::history) fn new(path: PathBuf) -> Self {
         Self(HistoryDatabase::new(path))
     }
@@ -27,7 +27,7 @@ impl Embedded {
 impl Archive for Embedded {
     fn prepare(&mut self, wanted: &dyn Fn() -> bool) {
         if !self.0.is_open() && wanted() {
-            // The next write reports an error.
+            // An error is ignored: the next write reports it.
             self.0.write(|_| Ok(())).ok();
         }
     }

@@ -1,4 +1,5 @@
-//! The database, opened when it is first needed, and again when its file is another: [`HistoryDatabase`].
+//! The database, opened when it is first needed, and reopened when its file was replaced:
+//! [`HistoryDatabase`].
 //!
 //! `record.rs` writes its tables, and `lookup.rs` reads them.
 
@@ -16,20 +17,22 @@ use crate::os;
 /// The version of the tables that this program knows, in SQLite's `user_version`.
 const VERSION: i64 = 1;
 
-/// The mark ("mteh") in SQLite's `application_id` that tells the database from other programs'.
+/// The mark ("mteh") in SQLite's `application_id` that distinguishes the database from those of other
+/// programs.
 const APPLICATION: i64 = 0x6d74_6568;
 
-/// The time that a call waits for other processes.
+/// The maximum time that a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The time that it waits after a wait in vain, so that not every edit takes so long.
+/// The maximum time after a timeout, so that not every edit waits the long time.
 const IMPATIENCE: Duration = Duration::from_millis(20);
-/// The time after a failure until an edit tries again to open the database; it tries at once if the file has
-/// changed.
+/// The time after a failure until an edit tries again to open the database. If the file has changed, it tries
+/// at once.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The most times that the database is opened if its file is exchanged meanwhile.
+/// The maximum number of attempts to open the database if its file is replaced meanwhile.
 const MAX_ATTEMPTS: usize = 3;
 
-/// `file` is one B-tree, so that an edit touches few pages: some of both tables, and of an index of each.
+/// The tables of the first version. `file` is a single B-tree, so that an edit touches few pages: some of
+/// both tables, and of one index of each.
 const SCHEMA: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY,      -- in order of time
@@ -57,10 +60,10 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
-/// The maker of an edit, besides the tool; the keys of the roots of its files; and the secret of all who use
-/// the database. These are tables of their own, since versions of this program that do not know them use the
-/// same database. Their key is the id, since numbers begin again once all is forgotten. The triggers delete
-/// their rows when such a version deletes edits.
+/// The client and session of an edit; the keys of the roots of its files; and the secret that all users of
+/// the database share. These are separate tables, since older versions of this program, which do not know
+/// them, use the same database. Their key is the edit's id, since numbers start again once all edits are
+/// deleted. The triggers delete their rows when an older version deletes edits.
 const LATER_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS origin (
         id TEXT NOT NULL PRIMARY KEY,    -- of an edit
@@ -87,7 +90,8 @@ pub(super) enum DatabaseFault {
     System(io::Error),
     /// The database is damaged.
     Damaged,
-    /// The file is not this program's, so it must be neither written to nor removed.
+    /// The file is not a database of this version of this program, so it must be neither written to nor
+    /// removed.
     Foreign(String),
     Other(String),
 }
@@ -105,12 +109,12 @@ impl From<io::Error> for DatabaseFault {
 }
 
 impl DatabaseFault {
-    /// Returns the fault of contents that this program did not write.
+    /// Returns the fault for contents that this program cannot have written.
     pub(super) fn garbled() -> Self {
         Self::Damaged
     }
 
-    /// Tells whether the file is damaged, so that no version of the program can read it.
+    /// Tells whether the file is damaged, so that no version of this program can read it.
     pub(super) fn is_unreadable(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, Self::Damaged) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
@@ -128,7 +132,7 @@ impl DatabaseFault {
         matches!(self.code(), Some(DatabaseBusy | DatabaseLocked))
     }
 
-    /// Tells whether the connection is still good.
+    /// Tells whether the connection can still be used.
     fn leaves_open(&self) -> bool {
         use rusqlite::ErrorCode::{ConstraintViolation, DiskFull, TooBig};
         self.is_busy() || matches!(self.code(), Some(ConstraintViolation | DiskFull | TooBig))
@@ -169,23 +173,23 @@ pub(super) struct HistoryDatabase {
     backoff: Duration,
 }
 
-/// A connection, and the file that it is to.
+/// A connection, and the key of the database file.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) connection: Connection,
     key: Option<(u64, u64)>,
-    /// The time of the last look for old edits; `None` if there may be more.
+    /// The time of the last search for edits that are too old; `None` if there may be more of them.
     pub(super) aged: Option<Instant>,
 }
 
-/// Tells whether a table is there: older versions of this program make databases without [`LATER_TABLES`].
+/// Tells whether a table exists: older versions of this program create databases without [`LATER_TABLES`].
 pub(super) fn has_table(connection: &Connection, name: &str) -> Result<bool, DatabaseFault> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
     Ok(statement.exists([name])?)
 }
 
-/// Makes those of [`LATER_TABLES`] that are not there.
+/// Creates those of [`LATER_TABLES`] that do not exist.
 pub(super) fn make_later_tables(transaction: &Transaction<'_>) -> Result<(), DatabaseFault> {
     if !has_table(transaction, "secret")? {
         transaction.execute_batch(LATER_TABLES)?;
@@ -193,7 +197,7 @@ pub(super) fn make_later_tables(transaction: &Transaction<'_>) -> Result<(), Dat
     Ok(())
 }
 
-/// An attempt to open it.
+/// A failed attempt to open the database.
 #[derive(Debug)]
 struct Failed {
     when: Instant,
@@ -201,7 +205,7 @@ struct Failed {
     reason: String,
 }
 
-/// The facts that tell one state of the file from another.
+/// The facts that distinguish the states of the file: key, length and time.
 type Look = Option<(Option<(u64, u64)>, u64, Option<std::time::SystemTime>)>;
 
 fn look(path: &Path) -> Look {
@@ -210,7 +214,7 @@ fn look(path: &Path) -> Look {
 }
 
 impl HistoryDatabase {
-    /// Makes a database that is not opened yet.
+    /// Returns a database that is not opened yet.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, open: None, failed: None, backoff: PATIENCE }
     }
@@ -219,12 +223,12 @@ impl HistoryDatabase {
         self.open.is_some()
     }
 
-    /// Returns a connection of its own to the same database, which is not opened yet.
+    /// Returns another connection to the same database, which is not opened yet.
     pub(super) fn another(&self) -> Self {
         Self::new(self.path.clone())
     }
 
-    /// Works with the database, which is made if it is not there.
+    /// Runs `work` with the database, which is created if it does not exist.
     pub(super) fn write<T>(
         &mut self,
         work: impl FnOnce(&mut Open) -> Result<T, DatabaseFault>,
@@ -251,7 +255,7 @@ impl HistoryDatabase {
         self.work(work)?.ok_or_else(DatabaseFault::garbled)
     }
 
-    /// Works with the database; `None` if it is not there.
+    /// Runs `work` with the database; `None` if the database does not exist.
     pub(super) fn read<T>(
         &mut self,
         work: impl FnOnce(&mut Open) -> Result<T, DatabaseFault>,
@@ -296,8 +300,8 @@ impl HistoryDatabase {
         }
     }
 
-    /// Closes the connection if another file, or none, has the name by now. SQLite would go on with the file
-    /// that it has open.
+    /// Closes the connection if the database file was replaced or removed. SQLite would otherwise continue
+    /// with the file that it has open.
     fn drop_if_moved(&mut self) {
         let key = self.open.as_ref().map(|open| open.key);
         if key.is_some_and(|key| key != key_of(&self.path)) {
@@ -305,7 +309,7 @@ impl HistoryDatabase {
         }
     }
 
-    /// Closes the database and removes its files, since they cannot be read.
+    /// Closes the database and removes its files. To be called if they cannot be read.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         self.open = None;
         self.failed = None;
@@ -326,7 +330,7 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
     os::key_of(&std::fs::symlink_metadata(path).ok()?)
 }
 
-/// Opens the database, and makes it if asked. `None` if it is not there.
+/// Opens the database, and creates it if `make` is set. `None` if it does not exist.
 fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, DatabaseFault> {
     for _ in 0..MAX_ATTEMPTS {
         match std::fs::symlink_metadata(path) {
@@ -347,36 +351,38 @@ fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Data
     Err(DatabaseFault::Other("its file is exchanged over and over".to_owned()))
 }
 
-/// Connects to the database; `None` if it is empty and is not to be made.
+/// Connects to the database; `None` if it is empty and `make` is not set.
 fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, DatabaseFault> {
-    // This program has its own mutex, no link is followed, and the name is not read as a URI.
+    // SQLite's mutex is not needed, since this program has its own. No link is followed, and the path is not
+    // interpreted as a URI.
     let mut flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, make);
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(backoff)?;
-    // Checked within one transaction: another process may be making it.
+    // The check is one transaction, because another process may be creating the database.
     let is_new = check(&*connection.unchecked_transaction()?)?;
     if is_new && !make {
         return Ok(None);
     }
     // Temporary tables are in memory, since Landlock denies temporary files. Deleted bytes are overwritten.
-    // Only a checkpoint syncs; on macOS it also flushes the disk's own cache.
+    // Only a checkpoint of the log syncs; on macOS it also flushes the disk's own cache.
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
          PRAGMA journal_size_limit = 4194304; PRAGMA checkpoint_fullfsync = ON;",
     )?;
-    // No checkpoint at the end of a process: it would sync, and the next process reads the log as well.
+    // A process does not checkpoint at its end: that would sync, and the next process can read the log as
+    // well.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if is_new {
-        // This comes before SQLite makes the log, which gets the same mode.
+        // This comes before SQLite creates the log, which gets the same mode.
         os::make_private(path)?;
         prepare(&mut connection, backoff)?;
     }
     Ok(Some(connection))
 }
 
-/// Tells whether the database is still empty. Fails if it is not this program's.
+/// Tells whether the database is still empty. Fails if it belongs to another program or to a newer version.
 fn check(connection: &Connection) -> Result<bool, DatabaseFault> {
     let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
     let (version, application) = (number("PRAGMA user_version")?, number("PRAGMA application_id")?);
@@ -394,10 +400,11 @@ fn check(connection: &Connection) -> Result<bool, DatabaseFault> {
     Err(DatabaseFault::Foreign("it is the database of another program".to_owned()))
 }
 
-/// Makes the tables, unless another process was first.
+/// Creates the tables, unless another process has created them.
 fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), DatabaseFault> {
-    // The change to WAL needs the database exclusively for a moment. SQLite waits for readers by itself, but
-    // not for another process that is about to write: each of two that change it holds what the other needs.
+    // The change to WAL needs the database exclusively for a moment. SQLite itself waits for readers, but not
+    // for another process that is about to write: two processes that both change the mode would each hold a
+    // lock that the other needs.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));
@@ -426,7 +433,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a database that is not there yet, and its directory.
+    /// Returns a database that does not exist yet, and its directory.
     fn new() -> (tempfile::TempDir, HistoryDatabase) {
         let directory = tempfile::tempdir().unwrap();
         let database = HistoryDatabase::new(directory.path().join("history"));
@@ -502,7 +509,7 @@ mod tests {
             (failed.when, failed.reason) = (when, "as before".to_owned());
             reason(database.write(|_| Ok(())))
         };
-        // A time to come is no time ago.
+        // The time since a future moment counts as zero.
         let now = Instant::now() + AGAIN;
         assert_eq!(told(now), "as before");
         assert_eq!(told(now.checked_sub(2 * AGAIN).unwrap()), found);

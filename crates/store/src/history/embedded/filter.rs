@@ -49,7 +49,7 @@ pub(super) fn conditions(
 }
 
 /// Returns the condition that selects the edits of a file or of files below a directory, with its parameters.
-/// Without a path it selects all.
+/// Without a path, it selects all edits.
 pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
     if let Some(path) = path {
@@ -58,7 +58,7 @@ pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     all.joined()
 }
 
-/// Conditions that must all hold, each with a `?` for each of its values.
+/// Conditions that must all hold. Each has a `?` for each of its values.
 struct Conditions {
     parts: Vec<String>,
     values: Vec<Value>,

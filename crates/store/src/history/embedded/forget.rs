@@ -1,4 +1,4 @@
-//! Forgets past edits, so that their bytes are gone.
+//! Deletes past edits so that their bytes are gone from the disk.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn forget(
     }
 }
 
-/// Deletes edits, and returns how many.
+/// Deletes edits, and returns their number.
 fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, DatabaseFault> {
     let (filter, parameters) = below(path);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -48,9 +48,9 @@ fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Datab
     Ok(numbers.len() as u64)
 }
 
-/// Makes sure that no page of the database or of the log holds deleted bytes. `secure_delete` has overwritten
-/// them in their last place. VACUUM writes the whole database again, and so clears the places where they were
-/// before.
+/// Makes sure that no page of the database or of the log contains deleted bytes. `secure_delete` has
+/// overwritten only their last place. VACUUM rewrites the whole database, and so clears the places where they
+/// were before.
 fn scrub(connection: &Connection) -> Result<(), String> {
     connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0));

@@ -1,4 +1,4 @@
-//! Looks past edits up.
+//! Looks up past edits.
 
 use std::ops::ControlFlow;
 

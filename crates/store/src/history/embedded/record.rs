@@ -1,4 +1,4 @@
-//! Records an edit, and drops the oldest ones: [`record`].
+//! Records an edit, and drops the oldest edits: [`record`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -19,16 +19,16 @@ use crate::os::{self, clock};
 /// The time between two searches for edits that are too old.
 const AGE_CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
-/// The time in milliseconds for which the clock must have been right before it decides that edits are too
-/// old.
+/// The minimum age in milliseconds of the edit whose time is used as the current time to find edits that are
+/// too old. See [`proven`].
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
 /// The maximum number of edits that are dropped for their age at once, so that the first edit after a long
 /// pause is not delayed.
 const MAX_AGED: i64 = 64;
 
-/// The maximum number of edits that are dropped at once after a person has lowered the bound in bytes. That
-/// takes some milliseconds.
+/// The maximum number of edits that are dropped at once after a person has lowered the bound in bytes.
+/// Dropping them takes some milliseconds.
 const MAX_BEYOND: i64 = 1024;
 
 /// The overhead of a file's row in bytes.
@@ -37,11 +37,13 @@ const ROW: u64 = 256;
 /// The approximate size in bytes of the row with the client and the session of an edit.
 const ORIGIN: u64 = 128;
 
-/// The largest row that SQLite keeps within a page of the tree; longer ones get pages of their own.
+/// The maximum size in bytes of a row that SQLite keeps within a page of the tree; longer rows get separate
+/// pages.
 const INLINE: u64 = 900;
 const PAGE: u64 = 4096;
 
-/// The maximum number of ids that are drawn if each is taken, by another process or by a chance of 2⁻⁴⁸.
+/// The maximum number of ids that are drawn if each is already in use. The chance of that is 2⁻⁴⁸ for each
+/// kept edit.
 const MAX_DRAWS: usize = 8;
 
 /// Records an edit, and returns its id and time. With `sync`, it is on disk when this returns.
@@ -59,7 +61,7 @@ pub(super) fn record(
         Some((paths, format::encode(&file.undo)?))
     };
     let encoded = edit.files.iter().map(encoded).collect::<Option<Vec<_>>>().ok_or_else(no_bytes)?;
-    // The path is in an index, too.
+    // The path is counted twice, because it is also in an index.
     let sizes = edit.files.iter().zip(&encoded);
     let bytes: u64 = sizes
         .map(|(file, ([path, relative], undo))| {
@@ -80,8 +82,8 @@ pub(super) fn record(
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGE_CHECK_INTERVAL);
         let Open { connection, .. } = open;
         if sync {
-            // It stays at FULL, which is harmless: only recovery asks for it, and later edits are only
-            // slower.
+            // The connection stays at FULL. That is harmless: only recovery asks for it, and later edits are
+            // only slower.
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -156,12 +158,12 @@ fn size_on_disk(content: u64) -> u64 {
     ROW + pages
 }
 
-/// Drops the oldest edits: those within the first `beyond` bytes that were ever recorded.
+/// Drops the oldest edits: those within the first `beyond` bytes of the sum in `upto`.
 fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), DatabaseFault> {
     if beyond <= 0 {
         return Ok(());
     }
-    // Reads the edits to drop and one more.
+    // This query reads the edits to drop and one more.
     let first_kept: Option<i64> = transaction
         .prepare_cached("SELECT number FROM edit WHERE upto - bytes >= ?1 ORDER BY number LIMIT 1")?
         .query_row([beyond], |row| row.get(0))
@@ -173,9 +175,9 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Databas
     drop_before(transaction, first_kept.min(oldest.saturating_add(MAX_BEYOND)))
 }
 
-/// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from it, not from
-/// `now`. So a clock that was set forward, and is corrected within that time, drops no edit. If the clock is
-/// right, edits stay that much longer.
+/// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from that edit's
+/// time, not from `now`. So if the clock is wrongly set forward, but corrected within [`PROVEN`], no edit is
+/// dropped. If the clock is right, edits stay longer by that time.
 fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, DatabaseFault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
@@ -184,8 +186,8 @@ fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Databa
     Ok(time)
 }
 
-/// Drops the oldest edits that were made before `time`. Returns whether there are no more of them. If the
-/// clock was wrong, an edit with a late time protects the later ones in the order of edits: only the bound in
+/// Drops the oldest edits that were made before `time`. Returns whether no more such edits are left. If the
+/// clock was wrong, an edit with a time that is too late also protects the edits after it: only the bound in
 /// bytes drops these.
 fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, DatabaseFault> {
     let oldest = transaction
@@ -214,7 +216,7 @@ fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Databas
 fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, DatabaseFault> {
     let mut tries = 0;
     loop {
-        // std seeds it from the system, with a new seed each time.
+        // std takes the seed from the system, and a new one each time.
         let drawn = RandomState::new().build_hasher().finish();
         let id = format!("{:012x}", drawn >> 16);
         tries += 1;

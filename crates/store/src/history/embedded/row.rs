@@ -1,4 +1,4 @@
-//! A past edit's row in the database.
+//! Reads the row of a past edit in the database.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -59,7 +59,7 @@ fn id_of(row: &Row<'_>, column: usize) -> Result<Option<EditId>, DatabaseFault> 
     Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
 }
 
-/// Adds the chain of an edit, unless the edit is alone in it.
+/// Adds the chain of an edit, unless the chain has no other edit.
 fn add_chain(connection: &Connection, entry: &Entry, chains: &mut Chains) -> Result<(), DatabaseFault> {
     let mut undos = connection.prepare_cached("SELECT 1 FROM edit WHERE undoes = ?1")?;
     if entry.undoes.is_none() && !undos.exists([&entry.id.0])? {
@@ -81,13 +81,13 @@ fn add_chain(connection: &Connection, entry: &Entry, chains: &mut Chains) -> Res
     Ok(())
 }
 
-/// Returns the time of so many milliseconds since 1970.
+/// Returns the time that is this number of milliseconds after the start of 1970.
 pub(super) fn time_of(milliseconds: i64) -> Result<SystemTime, DatabaseFault> {
     let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0));
     UNIX_EPOCH.checked_add(since).ok_or_else(DatabaseFault::garbled)
 }
 
-/// Returns the client and the session of an edit, as far as they were kept.
+/// Returns the client and the session of an edit; `None` for what was not kept.
 fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), DatabaseFault> {
     if !has_table(connection, "origin")? {
         return Ok((None, None));
