@@ -1,4 +1,4 @@
-//! The settings of all calls of a process, chosen once: [`WorkspaceBuilder`].
+//! The settings of a workspace, chosen once for all calls: [`WorkspaceBuilder`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::observer::Observer;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// Chooses where a [`Workspace`] may read and write, and how safe its edits are.
+/// Configures where a [`Workspace`] may read and write, and how durable its edits are.
 ///
 /// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory, there is no journal, no
-/// undo and no recovery. Even then, a single file is replaced as a whole or not at all, and replies carry
-/// warnings where something is lost.
+/// undo and no recovery. Even then, a single file is replaced as a whole or not at all, and replies warn of
+/// what is missing.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct WorkspaceBuilder {
@@ -44,15 +44,16 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// Allows a directory and all below it. May be repeated; duplicates and nested directories are fine.
+    /// Allows a directory and everything below it. May be called repeatedly; duplicates and nested
+    /// directories are allowed.
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         let path = directory.into();
         self.roots.push(ConfiguredDirectory { named: path.clone(), path });
         self
     }
 
-    /// Allows directories, each with the name that a person wrote. Also takes those that are already known
-    /// not to be served.
+    /// Allows directories, each with the path as a person wrote it. `unserved` are directories that are
+    /// already known not to be served.
     pub fn roots(mut self, wanted: Vec<ConfiguredDirectory>, unserved: Vec<Unserved>) -> Self {
         self.roots.extend(wanted);
         self.unserved.extend(unserved);
@@ -64,20 +65,20 @@ impl WorkspaceBuilder {
         Self { read_only, ..self }
     }
 
-    /// Protects matching files from writes, besides `.git` and the files by which clients start programs
-    /// ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
+    /// Protects matching files from writes, in addition to `.git` and the files that make clients start
+    /// programs ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash is relative to a root.
     pub fn protect(self, patterns: Patterns) -> Self {
         Self { protected: patterns, ..self }
     }
 
-    /// Protects these files from writes, whatever root they are in: configurations of clients, which name
-    /// programs that the clients start. They need not exist, and are listed when something is first written.
-    /// Like other client files, they are exempt if they match [`WorkspaceBuilder::unprotect`].
+    /// Protects these files from writes, whatever root they are in. They are configurations of clients, which
+    /// name programs that the clients start. They need not exist. `list` is called at the first write. Like
+    /// other client files, they are exempt if they match [`WorkspaceBuilder::unprotect`].
     pub fn protect_files(self, list: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
         Self { protected_files: FileList(Arc::new(list)), ..self }
     }
 
-    /// Removes the default protection from matching files. [`WorkspaceBuilder::protect`] outranks it.
+    /// Removes the default protection from matching files. [`WorkspaceBuilder::protect`] takes precedence.
     pub fn unprotect(self, patterns: Patterns) -> Self {
         Self { unprotected: patterns, ..self }
     }
@@ -88,20 +89,21 @@ impl WorkspaceBuilder {
         Self { unprotected_all: true, ..self }
     }
 
-    /// Writes over matching files instead of replacing them. This is for files that a container or another
-    /// program holds on to.
+    /// Writes over matching files in place instead of replacing them. This is for files that a container or
+    /// another program keeps open or mounted.
     pub fn in_place(self, patterns: Patterns) -> Self {
         Self { in_place: patterns, ..self }
     }
 
-    /// Keeps the journal and the history in this directory. It is made with mode 0700, and refused if others
-    /// could write to it. Nothing in it can be read or written through the workspace.
+    /// Keeps the journal and the history in this directory. It is created with mode 0700, and refused if
+    /// other users can write to it. Nothing in it can be read or written through the workspace.
     pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { state_directory: Some(directory.into()), ..self }
     }
 
-    /// Keeps the journal there, and the history, if there is one. Other machines that serve the same files
-    /// share it: each finishes what another has left half done. The crate `mcp-text-editor-cluster` has one.
+    /// Keeps the journal, and the history if there is one, in `journal`. Other machines that serve the same
+    /// files share it, and each recovers the calls that another left unfinished. The crate
+    /// `mcp-text-editor-cluster` implements such a journal.
     pub fn shared(self, journal: Arc<dyn JournalOfMachines>) -> Self {
         Self { shared: Some(journal), ..self }
     }
@@ -116,59 +118,60 @@ impl WorkspaceBuilder {
         Self { durability, ..self }
     }
 
-    /// Says which directory clients mean by `~`, so that the error of such a path names the file. This does
-    /// not make it a root.
+    /// Sets the directory that clients mean by `~`, so that the error for such a path names the file. This
+    /// does not make the directory a root.
     pub fn home(self, directory: Option<PathBuf>) -> Self {
         Self { home: directory, ..self }
     }
 
-    /// Requires that text matches exactly, including blanks at line ends.
+    /// Requires that text matches exactly, including spaces and tabs at line ends.
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
     }
 
-    /// Refuses edits of files that have, or would have, more bytes. Reads have no such limit, since their
+    /// Refuses edits of files that have, or would get, more bytes. Reads have no such limit, since their
     /// memory does not grow with the file.
     pub fn max_file_bytes(self, bytes: u64) -> Self {
         Self { max_file_bytes: Some(bytes), ..self }
     }
 
-    /// Refuses to replace more than this number of occurrences in one file by `replace_all`.
+    /// Refuses a `replace_all` that would replace more than this number of occurrences in one file.
     pub fn max_occurrences(self, occurrences: u64) -> Self {
         Self { max_occurrences: Some(occurrences), ..self }
     }
 
-    /// Refuses to put more than this number of bytes of new text into one file, counted at each place.
+    /// Refuses to insert more than this number of bytes of new text into one file; a text that is inserted at
+    /// several places counts for each.
     pub fn max_inserted_bytes(self, bytes: u64) -> Self {
         Self { max_inserted_bytes: Some(bytes), ..self }
     }
 
-    /// Sets the observer that is told what happens besides the results of calls.
+    /// Sets the observer, which is notified of events that the results of calls do not show.
     pub fn observer(self, observer: Observer) -> Self {
         Self { observer, ..self }
     }
 
-    /// Opens all roots and the state directory. The error is that of the first root that cannot be opened, or
-    /// of the state directory.
+    /// Opens all roots and the state directory. Fails at the first root that cannot be opened, or if the
+    /// state directory cannot be.
     ///
-    /// Does not finish edits that were cut off; [`Workspace::recover`] does.
+    /// Does not recover interrupted edits; [`Workspace::recover`] does.
     pub fn build(self) -> Result<Workspace, StoreError> {
         let roots = Roots::open_with(&self.root_paths(), self.policy())?;
         let state = self.state_directory.as_deref().map(StateDir::open).transpose()?;
         Ok(self.finish(roots, state.map(Ok)))
     }
 
-    /// Opens all roots, and the state directory if it can be opened. Otherwise the workspace lacks it, and
-    /// [`Workspace::state_problem`] says why.
+    /// Opens all roots, and the state directory if possible. Otherwise the workspace has no state directory,
+    /// and [`Workspace::state_problem`] says why.
     pub fn build_without_state_at_need(self) -> Result<Workspace, StoreError> {
         let roots = Roots::open_with(&self.root_paths(), self.policy())?;
         let state = self.state_directory.as_deref().map(StateDir::open);
         Ok(self.finish(roots, state))
     }
 
-    /// Opens what can be opened. [`Workspace::unserved`] tells the other roots, and so does the error of each
-    /// call that names a file in one. If the state directory cannot be opened, [`Workspace::state_problem`]
-    /// says why.
+    /// Opens the roots that can be opened. [`Workspace::unserved`] returns the others, and the error of each
+    /// call that names a file in one of them says why. If the state directory cannot be opened,
+    /// [`Workspace::state_problem`] says why.
     #[must_use]
     pub fn build_what_is_there(mut self) -> Workspace {
         let unserved = std::mem::take(&mut self.unserved);

@@ -1,4 +1,4 @@
-//! Confines the process by the kernel: the second wall.
+//! Lets the kernel confine the process, as a second barrier behind the checks of paths.
 
 use std::io;
 
@@ -8,9 +8,9 @@ use crate::workspace::Workspace;
 impl Workspace {
     /// Makes the kernel confine this thread, and all threads that it starts, as far as it can (Landlock).
     /// They can reach only the roots (only for reading, if nothing may be written) and the state directory.
-    /// If there is a database, they can also look names up and connect to it. This cannot be undone. It must
-    /// happen before any other thread starts, and after everything elsewhere is open. On an error, which is
-    /// the kernel's, nothing is confined.
+    /// If there is a shared database, they can also resolve host names and connect to it. This cannot be
+    /// undone. It must be called before any other thread starts, and after all files elsewhere are open. An
+    /// error comes from the kernel; then nothing is confined.
     pub fn confine(&self, network: Network) -> io::Result<Confinement> {
         landlock::confine(
             &self.roots,
@@ -20,7 +20,7 @@ impl Workspace {
         )
     }
 
-    /// Returns the access that is needed to reach the database again.
+    /// Returns the access that is needed to reconnect to the shared database.
     fn beyond(&self) -> Option<Beyond> {
         self.shared.as_ref().map(|shared| Beyond { ports: shared.ports() })
     }

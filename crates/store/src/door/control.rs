@@ -8,10 +8,11 @@ use crate::cancellation::Cancellation;
 use crate::edit::Memory;
 use crate::history::Caller;
 
-/// The most characters that are kept of a client's name, and of a session's.
+/// The maximum number of characters that are kept of a client's name, and of a session's name.
 const LONGEST: usize = 60;
 
-/// The caller of a call, and its cancellation. [`Control::default`] is anonymous and cannot be cancelled.
+/// The caller of a call, and the call's cancellation. [`Control::default`] is anonymous and cannot be
+/// cancelled.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
@@ -28,33 +29,33 @@ impl<'a> Control<'a> {
         Self { by, ..Self::default() }
     }
 
-    /// Returns the same control, for this client and this session. The first 60 characters of each name are
-    /// kept. An empty name counts as none.
+    /// Returns the same control, for this client and this session. Only the first 60 characters of each name
+    /// are kept. An empty name counts as no name.
     #[must_use]
     pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
         let by = Caller { client: bounded(client), session: bounded(session), ..self.by };
         Self { by, ..self }
     }
 
-    /// Returns the same control, under which an edit returns what it changes in each file as data
-    /// ([`Edited::comparison`](crate::Edited::comparison)), with at most so many bytes of text.
+    /// Returns the same control, with which an edit also returns the changes in each file as data
+    /// ([`Edited::comparison`](crate::Edited::comparison)), with at most `most` bytes of text.
     #[must_use]
     pub fn comparing(self, most: usize) -> Self {
         Self { compared: Some(most), ..self }
     }
 
-    /// Returns the same control, for a client of which `shown` returns what it was shown of a file, by the
-    /// file's real path. An edit tells what it knows afterwards ([`Edited::shown`](crate::Edited::shown)),
-    /// and what others have changed; by text alone it is refused where it hits a part of a line that they
-    /// changed.
+    /// Returns the same control, for a client that was shown lines of files: `shown` returns these lines,
+    /// given a file's real path. An edit then returns the lines that the client knows afterwards
+    /// ([`Edited::shown`](crate::Edited::shown)), and the changes by others. An edit by text alone is refused
+    /// if it hits a part of a line that others changed.
     #[must_use]
     pub fn remembering(self, shown: &'a dyn Fn(&Path) -> Option<ShownLines>) -> Self {
         Self { shown: Some(Memory(shown)), ..self }
     }
 
-    /// Returns the same control, under which the call stops soon after `is_cancelled` answers `true`. It is
-    /// asked often: between the blocks of a file, before each pause, and until the moment before the first
-    /// file is exchanged. A cancelled call has changed nothing.
+    /// Returns the same control, with which the call stops soon after `is_cancelled` returns `true`. It is
+    /// called often: between the blocks of a file, before each pause, and for the last time just before the
+    /// first file is exchanged. A cancelled call has changed nothing.
     #[must_use]
     pub fn cancelled_by(self, is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self { cancellation: Cancellation::when(is_cancelled), ..self }

@@ -1,5 +1,5 @@
-//! Edits files: [`Workspace::plan`] shows what would change, and [`Workspace::apply`] changes it, in all
-//! files or in none.
+//! Edits files: [`Workspace::plan`] shows the changes, and [`Workspace::apply`] makes them, in all files or
+//! in none.
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, LineEdit, Patch, Position};
@@ -13,34 +13,34 @@ use crate::workspace::Workspace;
 pub struct FileEdit<'a> {
     /// Its absolute path, as the client named it.
     pub file_path: &'a str,
-    /// The label of its encoding, as the client named it. With `None`, its byte order mark decides; without
-    /// one, it is UTF-8.
+    /// The label of its encoding, as the client named it. With `None`, the file's byte order mark decides; a
+    /// file without such a mark is UTF-8.
     pub encoding: Option<&'a str>,
-    /// The digest that the client remembers. The edit is refused if the file has another.
+    /// The digest that the client remembers. The edit is refused if the file has another digest.
     pub file_hash: Option<&'a DigestPrefix>,
     /// The change.
     pub change: Change<'a>,
 }
 
 impl<'a> FileEdit<'a> {
-    /// Makes an edit of a file whose encoding is not named. It has no guard besides those in `change`.
+    /// Makes a request without encoding and without digest, so that only the guards in `change` apply.
     #[must_use]
     pub fn new(file_path: &'a str, change: Change<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, change }
     }
 }
 
-/// The change of a file. Texts have `\n` for line ends, and get the line ends of the file. A CR in them is a
-/// character like any other.
+/// The change of a file. Line ends in texts are `\n`, and become the line ends of the file. A CR in a text is
+/// an ordinary character.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Makes a file with exactly this text, and the missing directories above it. There must be no file of
-    /// that name, except one that the call moves away or removes.
+    /// Creates a file with exactly this text, and the missing directories above it. There must be no file of
+    /// that name, except a file that the call moves away or removes.
     Create(&'a str),
-    /// Replaces text. Several entries for one file count as one.
+    /// Replaces text. Several entries for one file are treated as one.
     Patch(&'a [Patch]),
-    /// Adds lines at the end.
+    /// Adds lines at the end of the file.
     Append(&'a str),
     /// Adds lines before or after a line.
     Insert(&'a str, Position),
@@ -48,20 +48,20 @@ pub enum Change<'a> {
     Delete(&'a [GuardedRange]),
     /// Moves, copies, removes and adds whole lines.
     Rearrange(&'a [LineEdit<'a>]),
-    /// Moves the file to another place, and makes the missing directories above it. Nothing may be there,
-    /// except a file that the call moves away or removes.
+    /// Moves the file to another path, and creates the missing directories above it. Nothing may be at that
+    /// path, except a file that the call moves away or removes.
     Move {
-        /// The absolute path.
+        /// The new absolute path.
         to: &'a str,
-        /// The replacements that are made in the file with the move. Without any, the file may hold anything,
-        /// and `encoding` is not used.
+        /// Replacements that are made in the file at the same time. Without any, the file need not be text,
+        /// and `encoding` is ignored.
         patches: &'a [Patch],
     },
-    /// Removes the file, which must be text, and have the digest `file_hash`.
+    /// Removes the file, which must be text and have the digest `file_hash`.
     Remove,
 }
 
-/// The reasons why no file was changed. In the worst case, some may have been: see
+/// The reasons why a call failed. Normally no file was changed; in rare cases some may have been: see
 /// [`EditError::may_have_written`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -72,9 +72,9 @@ pub struct EditError {
 }
 
 impl EditError {
-    /// Tells whether anything on the disk may differ from before: a commit failed and could not be fully
-    /// taken back, or met another program's write. [`StoreError::left`](crate::StoreError::left) of each
-    /// error then says what lies where.
+    /// Tells whether anything on disk may differ from before: a commit failed and could not be rolled back
+    /// completely, or collided with another program's write. [`StoreError::left`](crate::StoreError::left) of
+    /// each error then lists the files that are left and their paths.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.problems.iter().any(EditProblem::may_have_written)
@@ -88,11 +88,11 @@ impl Workspace {
         self.carry_out(edits, control, true)
     }
 
-    /// Edits all files of a call, or none. A refusal has every reason against the call.
+    /// Edits all files of a call, or none. A refusal lists every reason against the call.
     ///
-    /// The whole request refers to the files as they were before the call. For every process that edits
-    /// through a workspace, check and write are one step. After a lost race the call starts again; it makes
-    /// five attempts at most. If another holds a lock for 10 s, the error is
+    /// The whole request refers to the files as they were before the call. For all processes that edit
+    /// through a workspace, check and write are one atomic step. After a lost race, the call starts again; it
+    /// makes at most five attempts. If another call holds a lock for 10 s, the error is
     /// [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
     pub fn apply(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, false)

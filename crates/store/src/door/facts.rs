@@ -1,4 +1,4 @@
-//! The facts that a workspace tells about itself, and about a path.
+//! Facts about a workspace, and about a path in it.
 
 use std::path::{Path, PathBuf};
 
@@ -25,15 +25,15 @@ impl Workspace {
         self.roots.unserved()
     }
 
-    /// Opens the directories whose volume did not answer before but answers now. Tells whether one still does
-    /// not answer. May wait as long as the system waits for a volume.
+    /// Opens the directories whose volume did not answer before but answers now. Tells whether a volume still
+    /// does not answer. May wait as long as the system waits for a volume.
     pub fn open_what_is_back(&self) -> bool {
         self.roots.open_what_is_back();
         self.roots.away().next().is_some()
     }
 
     /// Tells whether no directory is served although some were configured, or one was to be served by
-    /// default. Before it says so, it tries to open those that were away.
+    /// default. Before it returns `true`, tries to open the directories whose volume did not answer.
     #[must_use]
     pub fn serves_nothing(&self) -> bool {
         self.roots.are_all_unserved() && {
@@ -42,13 +42,13 @@ impl Workspace {
         }
     }
 
-    /// Tells whether nothing may be written at all.
+    /// Tells whether all writes are refused.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.roots.are_read_only()
     }
 
-    /// Returns the roots that lie in the state directory, so that nothing in them can be read.
+    /// Returns the roots that are in the state directory, so that nothing in them can be read.
     pub fn closed_roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.paths().filter(|root| self.roots.closes(root))
     }
@@ -65,10 +65,10 @@ impl Workspace {
         self.state_problem.as_deref()
     }
 
-    /// Tells why edits would be refused right now, as far as is known: the volume of a directory does not
-    /// answer, or the database of several machines cannot be reached and is needed for edits. Waits for
-    /// nothing, so that a probe can ask often. The first answer of a process that has done nothing yet is
-    /// that the database is being reached.
+    /// Returns why edits would be refused right now, as far as is known: the volume of a directory does not
+    /// answer, or the shared database cannot be reached and is required for edits. Never waits, so that a
+    /// probe can ask often. In a process that has not used the database yet, the first answer is that the
+    /// connection is being made.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         if let Some(away) = self.roots.away().next() {
@@ -77,7 +77,7 @@ impl Workspace {
         self.shared_journal().filter(|journal| journal.is_needed())?.check().err()
     }
 
-    /// Returns the real path that a client's path means, for reading. The file need not exist.
+    /// Returns the real path of a path from a client, for reading. The file need not exist.
     pub fn resolve(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve(file_path);
         Ok(place
@@ -86,8 +86,8 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Returns the real path as [`Workspace::resolve`] does, for a file that is to be written, made or
-    /// removed. The error is [`PathError::Protected`] where that is not allowed.
+    /// Returns the real path as [`Workspace::resolve`] does, for a file that is to be written, created or
+    /// removed. The error is [`PathError::Protected`] if that is not allowed.
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve_for_writing(file_path);
         Ok(place
@@ -96,17 +96,18 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Tells why a path cannot be used as it is spelled: it is relative, has `..` or U+0000 in it, or, on
-    /// Windows, a name that no file can have. Empty for any other path, whether or not it leads into a root.
+    /// Returns the reasons why the spelling of a path is not allowed: it is relative, contains `..` or
+    /// U+0000, or, on Windows, has a name that no file can have. Empty for any other path, even outside the
+    /// roots.
     ///
-    /// Looks for the file that a relative path could mean for this purpose
+    /// For a relative path, searches for the file that it could mean for this purpose
     /// ([`suggested`](PathError::NotAbsolute::suggested)).
     #[must_use]
     pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
         self.with_likely_files(file_path, purpose, Roots::misspelled(file_path))
     }
 
-    /// Adds to the problems of a path the files that were perhaps meant.
+    /// Adds to the problems of a path the files that the client may have meant.
     pub(crate) fn with_likely_files(
         &self,
         file_path: &str,

@@ -1,4 +1,4 @@
-//! Looks past edits up.
+//! Looks up past edits.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -16,27 +16,28 @@ use crate::history::{EditId, Entry, EntryFile, Filter, History, NotKept};
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Returns the whole history, with edits of files outside the roots. It is for people.
+    /// Returns the whole history, including edits of files outside the roots. It is meant for people, not for
+    /// clients.
     #[must_use]
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// Returns the past edits whose files all lie in the roots, the newest first, at most `limit`. With a
-    /// path, returns those of this file, or of files below this directory.
+    /// Returns the past edits whose files are all in the roots, the newest first, at most `limit`. With a
+    /// path, returns only edits of this file, or of files below this directory.
     pub fn edits(&self, path: Option<&Path>, limit: usize) -> Result<Vec<Entry>, NotKept> {
         self.find_edits(&Filter::of_path(path), limit, Cancellation::none())
     }
 
-    /// Returns the past edits that pass the filter and whose files all lie in the roots, the newest first, at
-    /// most `limit`. Once the call is cancelled, returns those that were found by then.
+    /// Returns the past edits that pass the filter and whose files are all in the roots, the newest first, at
+    /// most `limit`. If the call is cancelled, returns the edits that were found so far.
     pub fn find_edits(
         &self,
         filter: &Filter,
         limit: usize,
         cancellation: Cancellation<'_>,
     ) -> Result<Vec<Entry>, NotKept> {
-        // Many edits are of few files, and each look-up opens directories.
+        // The result is cached for each path: many edits concern few files, and each check opens directories.
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
         let mut found = Vec::new();
         self.history.each(filter, limit, &mut |entry| {
@@ -55,23 +56,23 @@ impl Workspace {
         Ok(found)
     }
 
-    /// Returns the bytes of a file before and after a past edit, whose files must all lie in the roots.
-    /// `file` is the file's index in the edit.
+    /// Returns the bytes of a file before and after a past edit, whose files must all be in the roots. `file`
+    /// is the file's index in the edit.
     ///
-    /// They are put together from the file's content now, wherever later edits have moved it, and from the
-    /// undo data of these edits; digests prove the result. Returns `None` if the edit is not kept, if another
-    /// program has changed the file since, or if a state has more than 64 MiB. The error says why the history
-    /// cannot be read.
+    /// The bytes are reconstructed from the file's present content, even if later edits have moved the file,
+    /// and from the undo data of the edits since; digests verify the result. Returns `None` if the edit is
+    /// not kept, if another program has changed the file since, or if a state has more than 64 MiB. The error
+    /// says why the history cannot be read.
     pub fn states(&self, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
         states(self, id, file)
     }
 
-    /// Compares the states of a file before and after a past edit, as far as [`Workspace::states`] could put
-    /// them together, without holding them in memory; at most `most` bytes of text are in the hunks. Of a
-    /// file that was only moved, both are the same.
+    /// Compares the states of a file before and after a past edit, if [`Workspace::states`] could reconstruct
+    /// them, without holding them in memory. The hunks have at most `most` bytes of text. For a file that was
+    /// only moved, both states are the same.
     ///
-    /// `known` remembers one state of each file, so that the edits of a file, the newest first, take as many
-    /// steps as there are edits.
+    /// `known` remembers one state of each file, so that comparing the edits of a file, the newest first,
+    /// takes one step for each edit.
     pub fn comparison(
         &self,
         id: &EditId,
@@ -82,21 +83,21 @@ impl Workspace {
         comparison(self, id, file, most, known)
     }
 
-    /// Returns the present bytes of a file in the roots, by its absolute path without links; `None` if it
-    /// cannot be read, or has more than 64 MiB.
+    /// Returns the present bytes of a file in the roots, given its absolute path without symbolic links;
+    /// `None` if the file cannot be read, or has more than 64 MiB.
     #[must_use]
     pub fn bytes_of(&self, path: &Path) -> Option<Vec<u8>> {
         now(self, path)
     }
 
-    /// Returns the past edit of this id, if all of its files lie in the roots.
+    /// Returns the past edit with this id, if all of its files are in the roots.
     pub fn edit(&self, id: &EditId) -> Result<Option<Entry>, NotKept> {
         let found = self.history.get(id)?;
         Ok(found.map(|(entry, _)| entry).filter(|entry| is_in_roots(self, entry)))
     }
 
-    /// Returns the real path under which the edits of this file, or below this directory, are kept. It can be
-    /// the path of a root.
+    /// Returns the real path under which the edits of this file, or of files below this directory, are kept.
+    /// The path can be that of a root.
     pub fn resolve_for_history(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         match self.roots.resolve(file_path) {
             Ok(place) => Ok(place.path().to_owned()),

@@ -15,8 +15,9 @@ use crate::workspace::Workspace;
 
 impl Workspace {
     /// Lists everything below a directory, or below the roots, with the same walk as [`Workspace::search`].
-    /// The order is that of the names' bytes; the entries of a directory come right after the directory
-    /// itself. A link is listed as its target, if that lies in the roots, but nothing below the link is.
+    /// Entries are ordered by the bytes of their names; the entries of a directory come right after the
+    /// directory itself. A symbolic link is listed as its target, if the target is in the roots, but nothing
+    /// below the link is listed.
     ///
     /// `sink` gets the entries on this thread. `Break` ends the listing.
     pub fn list(

@@ -1,5 +1,6 @@
-//! The door: everything that the server, or a program that embeds this crate, can do with files. Each part of
-//! [`Workspace`](crate::Workspace)'s public interface has a file here. The other modules carry it out.
+//! The public interface of this crate: everything that the server, or a program that embeds this crate, can
+//! do with files. Each part of [`Workspace`](crate::Workspace)'s interface has a file here. The other modules
+//! implement it.
 
 mod builder;
 mod confine;

@@ -1,5 +1,5 @@
-//! Reads files: [`Workspace::read`] a whole file or some of its lines, [`Workspace::read_with`] anything
-//! else.
+//! Reads files: [`Workspace::read`] reads a whole file or some of its lines, and [`Workspace::read_with`]
+//! gives a file to a function.
 
 use std::path::Path;
 
@@ -26,8 +26,8 @@ use crate::workspace::Workspace;
 pub struct ReadFile<'a> {
     /// Its absolute path, as the client named it.
     pub file_path: &'a str,
-    /// The label of its encoding, as the client named it. With `None`, its byte order mark decides; without
-    /// one, it is UTF-8.
+    /// The label of its encoding, as the client named it. With `None`, the file's byte order mark decides; a
+    /// file without such a mark is UTF-8.
     pub encoding: Option<&'a str>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> ReadFile<'a> {
 #[non_exhaustive]
 #[error("{}", crate::edit::Reason::listed(problems))]
 pub struct ReadError {
-    /// Every reason, at least one.
+    /// All reasons, at least one.
     pub problems: Vec<Reason>,
 }
 
@@ -64,19 +64,19 @@ pub struct FileView {
     pub size: u64,
     /// The number of lines.
     pub total_lines: u64,
-    /// The encoding by which it was read.
+    /// The encoding in which it was read.
     pub encoding: Encoding,
-    /// The requested text within the budget, with `\n` for line ends. With it come its digest, and the place
-    /// where the text goes on.
+    /// The requested text within the budget, with `\n` for line ends, its digest, and the position where the
+    /// text continues.
     pub shown: Shown,
 }
 
 impl Workspace {
     /// Reads a file within the budget: all lines, or a range of them. A range that ends after the last line
-    /// is cut to it.
+    /// is cut off there.
     ///
-    /// The budget and 1 MiB bound the memory, whatever the file's size. All that is shown is of one state of
-    /// the file.
+    /// The memory is at most the budget and 1 MiB, whatever the file's size. The whole result comes from one
+    /// state of the file.
     pub fn read(
         &self,
         file: ReadFile<'_>,
@@ -103,13 +103,13 @@ impl Workspace {
         })
     }
 
-    /// Tells whether lines of a file can be read in a moment: the file has at most 1 MiB, is remembered from
-    /// an earlier read, and lies on a file system of this machine, with no link and no mount between it and
-    /// its root. Telling this waits for no disk. Returns false where the system cannot tell (only Linux can),
-    /// and where each read asks a database.
+    /// Tells whether lines of a file can be read almost at once: the file has at most 1 MiB, is in the cache
+    /// from an earlier read, and is on a local file system, with no symbolic link and no mount between it and
+    /// its root. The check itself does not wait for a disk. Returns false if the system cannot tell (only
+    /// Linux can), and if each read queries a database.
     ///
-    /// The read itself may wait for the disk, if the system no longer has the content in memory. Also, the
-    /// file may have been replaced by then. So the caller must bound the read, too.
+    /// The read itself may still wait for the disk, if the system no longer has the content in memory, or if
+    /// the file is replaced meanwhile. So the caller must also limit the time of the read.
     #[must_use]
     pub fn is_at_hand(&self, file: ReadFile<'_>) -> bool {
         let label = file.encoding.and_then(Label::parse).map(|label| label.encoding);
@@ -118,10 +118,10 @@ impl Workspace {
             && identity().is_some_and(|found| found.size <= SMALL && self.scan_cache.holds(&found, label))
     }
 
-    /// Reads a file once and gives it to `work`. If the file changed meanwhile, `work` is called again, up to
-    /// five times in all; for ten seconds with a database, since other machines edit the file, too. Its last
-    /// result is of one state of the file. `work` sees only text: for any other file, the reason is
-    /// [`Reason::NotText`].
+    /// Reads a file and passes it to `work`. If the file changes meanwhile, `work` is called again, up to
+    /// five times in all; with a shared database, for up to ten seconds, since other machines also edit the
+    /// file. The last result, which is returned, comes from one state of the file. `work` gets only text: for
+    /// any other file, the error is [`Reason::NotText`].
     pub fn read_with<T>(
         &self,
         file: ReadFile<'_>,
@@ -153,11 +153,12 @@ impl Workspace {
         done?.map_err(|fault| Reason::NotText(fault).into())
     }
 
-    /// Returns the result of a read of a settled state of the file: no call has left it half done, and no
-    /// call will take it back. Only a shared journal knows more about this than the file itself shows.
+    /// Returns the result of reading a settled state of the file: no call has changed it only partly, and no
+    /// call will still roll it back. Without a shared journal, every state that can be read counts as
+    /// settled.
     ///
-    /// On a network, a read can take as long as an edit does, and edits of other machines follow each other.
-    /// So this begins again not five times, but as long as an edit would wait for its lock.
+    /// On a network, a read can take as long as an edit, and edits of other machines can follow one another.
+    /// So this retries not just five times, but for as long as an edit would wait for its lock.
     fn of_settled<T>(
         &self,
         place: &Place,
@@ -167,7 +168,7 @@ impl Workspace {
         let Some(journal) = self.shared_journal() else { return read() };
         let wait = LockTimeout { cancellation, observer: self.observer, ..LockTimeout::default() };
         let mut backoff = Backoff::new(&wait);
-        // The file is opened, since this makes a network file system ask its server.
+        // The file is opened, because that makes a network file system ask its server.
         let state = || {
             let file = place.open_file(false).ok()?;
             let has_several_names = os::links_of(file.file(), file.metadata()) > 1;
@@ -178,7 +179,7 @@ impl Workspace {
             let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.file_key());
             let done = read();
             let has_changed = matches!(&done, Err(error) if error.kind == StoreErrorKind::Changed);
-            // The order matters: a call that begins after the question shows in the file's state.
+            // The order matters: a call that begins after the query of the journal shows in the file's state.
             if !has_changed
                 && is_settled(self, journal, place, several_names, &mut backoff)?
                 && state() == before

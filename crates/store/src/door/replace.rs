@@ -17,10 +17,10 @@ use crate::workspace::Workspace;
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Replacements {
-    /// The paths of the files in which something is found, as [`Workspace::search`] gives them. The entries
-    /// of `outcome` are indices of this list.
+    /// The paths of the files with matches, as [`Workspace::search`] returns them. The entries of `outcome`
+    /// are indices into this list.
     pub file_paths: Vec<String>,
-    /// The result of the edit; of a dry run, if the call expects no number of places.
+    /// The result of the edit. It is that of a dry run if the call gives no expected number of places.
     pub outcome: Outcome,
     /// The number of files that were searched.
     pub searched: u64,
@@ -29,7 +29,7 @@ pub struct Replacements {
 }
 
 impl Replacements {
-    /// Returns the number of places in all files.
+    /// Returns the total number of places in all files.
     #[must_use]
     pub fn places(&self) -> u64 {
         self.outcome.files.iter().map(|file| file.replaced).sum()
@@ -42,16 +42,16 @@ pub enum ReplaceError {
     /// The files cannot be searched.
     #[error(transparent)]
     Search(SearchError),
-    /// The pattern is found in more files than the caller allows.
+    /// More files than the caller allows have matches.
     #[error("the pattern is found in more than {most} files")]
     TooManyFiles {
-        /// The most that the caller allows.
+        /// The maximum that the caller allows.
         most: u64,
     },
     /// The files cannot be edited.
     #[error("{error}")]
     Edit {
-        /// The paths of the files. The entries of the problems are indices of this list.
+        /// The paths of the files. The entries of the problems are indices into this list.
         file_paths: Vec<String>,
         /// The reasons.
         error: EditError,
@@ -59,15 +59,15 @@ pub enum ReplaceError {
 }
 
 impl Workspace {
-    /// Replaces all that a search finds, in all files or in none. In `new`, `$1` and `${name}` stand for
+    /// Replaces all matches of a search, in all files or in none. In `new`, `$1` and `${name}` stand for
     /// groups of the pattern, and `$$` for `$`, unless the pattern is literal.
     ///
-    /// Writes only if the call expects exactly the number of places that there are. They are counted while
-    /// the files are locked, so nobody can change that number between count and write. If no number is
-    /// expected, returns that of the places, with a diff for each file.
+    /// Writes only if `expected` is exactly the number of places. They are counted while the files are
+    /// locked, so no other call can change the number between the count and the write. With `None`, writes
+    /// nothing and returns the number of places, with a diff for each file.
     ///
-    /// The pattern must not match the empty text, and is found in `most_files` files at most. Files that are
-    /// protected, or have more than 8 MiB, are left out like those that a search leaves out.
+    /// The pattern must not match the empty text, and at most `most_files` files may have matches. Files that
+    /// are protected, or have more than 8 MiB, are skipped and counted like those that a search skips.
     pub fn replace(
         &self,
         search: &Search<'_>,
@@ -79,8 +79,8 @@ impl Workspace {
         let pattern = Pattern::of(search).and_then(|pattern| Replacing::of(search, &pattern, new));
         let replacing = match pattern {
             Ok(replacing) => replacing,
-            // The search reports all else that is wrong with the request, too. If it can use the pattern,
-            // another is soon found in its place.
+            // The search also reports all other problems of the request. If only the replacement is wrong, a
+            // pattern that soon finds a match is used instead.
             Err(bad) => {
                 let is_usable = matches!(bad, BadSearchPattern::Empty | BadSearchPattern::Group(_));
                 let pattern = if is_usable { "." } else { search.pattern };
@@ -97,7 +97,7 @@ impl Workspace {
         let (mut file_paths, mut left_out) = (Vec::<String>::new(), Skipped::default());
         let (roots, mut last) = (self.roots.for_writing(), String::new());
         let mut add = |file: crate::search::FileMatches| {
-            // The matches of a file come in several portions.
+            // The matches of one file may come in several portions.
             if last != file.file_path {
                 last.clone_from(&file.file_path);
                 let is_protected = roots.resolve(&file.file_path).is_err_and(|problems| {

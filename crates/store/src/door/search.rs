@@ -23,13 +23,14 @@ use crate::search::{
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Looks for a pattern in files as ripgrep does. It honours ignore files from each root downwards, skips
-    /// `.git`, binary files and links, and includes hidden files. A hit is shown as a read shows it, and only
-    /// in files that a read can show.
+    /// Searches files for a pattern, as ripgrep does. Honours ignore files from each root downwards, skips
+    /// `.git`, binary files and symbolic links, and includes hidden files. A match is shown in the same form
+    /// as by a read, and only in files that a read can show.
     ///
-    /// `sink` gets the matches file by file, on this thread. The order is that of `paths`, and in each
-    /// directory that of the names' bytes. `Break` ends the search. Memory grows neither with the tree nor
-    /// with its files: it holds only the names of one directory at a time, and one line (of at most 16 MiB).
+    /// `sink` gets the matches file by file, on this thread. They are in the order of `paths`, and in each
+    /// directory ordered by the bytes of the names. `Break` ends the search. The memory does not grow with
+    /// the tree or the size of its files: it holds only the names of one directory at a time, and one line
+    /// (of at most 16 MiB).
     pub fn search(
         &self,
         search: &Search<'_>,
@@ -87,7 +88,7 @@ impl Workspace {
         let done = pool::search(&starts, &rules, settings, search, &mut sink, &mut ask);
         let first = real.first().map_or(Path::new(""), PathBuf::as_path);
         let done = done.map_err(|error| {
-            // The system gave no threads.
+            // The system could not start threads.
             let reason = Reason::Store(StoreError::from_io(Operation::Read, first, error));
             SearchProblem::Refused { entry: 0, reason }
         })?;
@@ -108,8 +109,8 @@ impl Workspace {
         Globs::new(globs, &roots)
     }
 
-    /// Returns the starts of walks of these paths, or of all roots if there are no paths; each place once.
-    /// Roots that cannot be searched count as skipped.
+    /// Returns the starting points of the walks of these paths, or of all roots if there are no paths,
+    /// without duplicates. Roots that cannot be searched count as skipped.
     fn starts(
         &self,
         paths: &[&str],
@@ -140,7 +141,8 @@ impl Workspace {
         (starts, skipped)
     }
 
-    /// Returns the start of a walk of a path. Its problems are reported as those of any other path.
+    /// Returns the starting point of the walk of a path. Problems with the path are reported as in other
+    /// calls, with suggested files.
     pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<WalkStart, Vec<Reason>> {
         of_path(&self.roots, path).map_err(|reasons| {
             let suggested = LikelyFiles::new(&self.roots, Purpose::Finding, control.cancellation);

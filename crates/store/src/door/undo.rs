@@ -20,8 +20,7 @@ impl Workspace {
         self.take_back(id, control, false)
     }
 
-    /// Checks everything that [`Workspace::undo`] would check, and shows what it would change. Writes
-    /// nothing.
+    /// Checks everything that [`Workspace::undo`] would check, and shows the changes. Writes nothing.
     pub fn plan_undo(&self, id: &EditId, control: Control<'_>) -> Result<Undone, UndoError> {
         self.take_back(id, control, true)
     }
@@ -30,13 +29,13 @@ impl Workspace {
         undo(self, id, self.options(control, dry_run))
     }
 
-    /// Replaces the roots of this workspace with those that a past edit was made in, so that a person can
-    /// undo the edit wherever its files are. No file in them is protected.
+    /// Replaces the roots of this workspace with the roots of a past edit, so that a person can undo the edit
+    /// wherever its files are. No file in these roots is protected.
     ///
-    /// Each root must be the same directory as at the time of the edit, and no link may lead to it: a link
-    /// could lead to files that the edit never touched.
+    /// Each root must be the same directory as at the time of the edit, and its path may have no symbolic
+    /// link: a link could lead to files that the edit never touched.
     pub fn serve_files_of(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        // A file with the name of a root is on another machine, and cannot be reached from here.
+        // If an entry gives the name of a file's root, this machine does not reach the file.
         if let Some(file) = entry.files.iter().find(|file| file.root.is_some()) {
             return Err(StoreError::new(Operation::Resolve, &file.path, StoreErrorKind::NotFound));
         }
@@ -60,16 +59,16 @@ impl Workspace {
         Ok(())
     }
 
-    /// Finishes or takes back the calls of processes that died. A process that may write calls this when it
-    /// starts. Failures are logged, and each edit first tries again.
+    /// Completes or rolls back the calls of processes that died. A process that may write must call this when
+    /// it starts. Failures are logged, and each edit tries recovery again first.
     pub fn recover(&self) {
         recover(self);
     }
 
-    /// Starts a thread that recovers, within about ten seconds, the calls that other machines have left in
-    /// the shared database. A server that may write calls this when it starts. The thread ends once this
-    /// workspace is dropped. Without a shared database, starts no thread. Fails if the system cannot create
-    /// one.
+    /// Starts a thread that recovers, within about ten seconds, the calls that other machines have left
+    /// unfinished in the shared database. A server that may write must call this when it starts. The thread
+    /// ends once this workspace is dropped. Without a shared database, starts no thread. Fails if the system
+    /// cannot create a thread.
     pub fn recover_in_background(self: &Arc<Self>) -> std::io::Result<()> {
         if self.shared_journal().is_none() {
             return Ok(());
