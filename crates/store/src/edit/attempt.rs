@@ -1,4 +1,5 @@
-//! One attempt at a call: lock, read, resolve, write beside, commit.
+//! One attempt at a call: locks and reads the files, resolves the request, writes the new content beside the
+//! files, and commits.
 
 use std::sync::atomic::Ordering;
 
@@ -19,8 +20,8 @@ use crate::lock::{Backoff, LockedSet};
 use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
 
-/// Makes one attempt. Reasons against the call go to `refusals`. An error comes with the entry that it is
-/// about; [`StoreErrorKind::Changed`] means that another program or call was faster.
+/// Makes one attempt. Adds reasons against the call to `refusals`. An error comes with the entry that it
+/// concerns; [`StoreErrorKind::Changed`] means that another program or call was faster.
 pub(super) fn attempt<'w>(
     workspace: &'w Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -40,7 +41,7 @@ pub(super) fn attempt<'w>(
     let transaction = match (result, transaction) {
         (Ok(()), Some(transaction)) if refusals.is_empty() => transaction,
         (result, transaction) => {
-            // The last is dropped first: it may be in a directory that was made for an earlier one.
+            // The last file is dropped first: it may be in a directory that was created for an earlier file.
             let mut files: Vec<Edited> = prepared.into_iter().rev().map(|prepared| prepared.edited).collect();
             files.reverse();
             let left = transaction.map_or_else(Vec::new, |transaction| transaction.left());
@@ -54,7 +55,7 @@ pub(super) fn attempt<'w>(
             return Ok((Outcome { edit_id: None, entry: None, files }, Around::default()));
         }
     };
-    // Files that stay as they are keep their locks until the others are committed.
+    // Files that do not change stay locked until the other files are committed.
     let (mut edited, mut staged, mut stay) = (Vec::new(), Vec::new(), Vec::new());
     let (mut of_staged, mut kept) = (Vec::new(), Vec::new());
     for (index, (group, Prepared { edited: mut file, staged: ready })) in
@@ -71,7 +72,7 @@ pub(super) fn attempt<'w>(
         }
         edited.push(file);
     }
-    // Other machines can only finish what they know of.
+    // Without a record in the shared journal, other machines cannot recover the call.
     let is_for_others = workspace.shared_journal().is_some() && !staged.is_empty();
     let lacks_journal = (is_for_others || needs_journal(&staged)) && !transaction.is_recorded();
     let remember = |landed: &[Landed]| remember(workspace, options, kept, landed);
@@ -87,7 +88,7 @@ pub(super) fn attempt<'w>(
         ];
         file.warnings.extend(warnings.into_iter().flatten());
     }
-    // One file carries the warning for the whole call.
+    // The first changed file carries the warning for the whole call.
     let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
     let (entry, not_kept) = match done.noted {
         Ok(entry) => (Some(entry), None),
@@ -142,7 +143,7 @@ fn prepare<'w>(
     Ok(())
 }
 
-/// Tells whether a crash in the middle could leave the call half done.
+/// Tells whether a crash could leave the call only partly done.
 fn needs_journal(staged: &[Staged]) -> bool {
     match staged {
         [Staged::Named { from: Some(_), to: Some(Arrival::Same { made, .. }) }]
@@ -155,8 +156,8 @@ fn needs_journal(staged: &[Staged]) -> bool {
     }
 }
 
-/// Keeps the edit in the history. An undo is filed under the roots of the edit that it takes back: a person
-/// who undoes has other roots than the client who edited.
+/// Keeps the edit in the history, with the keys of the roots of its files. These are the workspace's roots,
+/// which for an undo by a person are those of the undone edit.
 fn remember(
     workspace: &Workspace,
     options: EditOptions<'_>,
@@ -181,7 +182,7 @@ fn remember(
     workspace.history.keep(NewEdit { by: options.by, undoes, files, root_keys }, options.undoes)
 }
 
-/// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if none is left.
+/// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if no file is left.
 fn lock(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -203,12 +204,12 @@ fn lock(
         match lock_settled(workspace, &places, &is_written, backoff) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
-                // The other files are checked nevertheless, so that one reply has all reasons.
+                // The other files are still checked, so that one reply has all reasons.
                 let mut gone = Vec::new();
                 for (index, error) in problems {
                     let Some(file) = there.get(index) else { continue };
-                    // It is not known what other machines have begun. This concerns all files, and a look at
-                    // each other file would wait for it again.
+                    // If the shared journal cannot be read, the calls of other machines are unknown. That
+                    // concerns all files, and checking each of the others would wait for the journal again.
                     let is_of_all =
                         error.operation == Operation::ReadJournal && workspace.shared_journal().is_some();
                     if error.kind == StoreErrorKind::Changed || is_of_all {
@@ -232,8 +233,8 @@ fn lock(
     }
 }
 
-/// Returns the entry that an error is about. If one file loses the name and another gets it, the operation
-/// decides.
+/// Returns the entry that an error concerns. If one file loses the name and another gets it, the operation of
+/// the error decides.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
     let is_of_loss = matches!(error.operation, Operation::Move | Operation::Remove)
@@ -254,7 +255,7 @@ mod tests {
     #[cfg(unix)]
     use crate::tests::world::{options, unlink};
 
-    /// One file goes to `b`, the name that another loses.
+    /// One file moves to `b`, the name that another file loses.
     #[test]
     fn an_error_about_a_name_of_two_files_is_about_the_one_whose_step_failed() {
         let world = World::new();
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(about("@/root/d", Operation::Move, StoreErrorKind::Changed), None);
     }
 
-    /// The call begins anew then, with all files: the reasons against the others may not hold any more.
+    /// The call then starts again with all files: the reasons against the others may no longer hold.
     #[test]
     #[cfg(unix)]
     fn a_name_that_has_become_a_link_since_ends_the_attempt() {

@@ -21,7 +21,8 @@ use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
 
-/// Edits, makes, moves and removes all files of a call, or none. A refusal has every reason against the call.
+/// Edits, creates, moves and removes all files of a call, or none. A refusal lists every reason against the
+/// call.
 pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -31,7 +32,7 @@ pub(crate) fn edit(
         .map_err(|problems| with_likely_files(workspace, edits, options, problems))
 }
 
-/// Does the same, but does not search for the files that were meant by paths that lead to none.
+/// Does the same as [`edit`], but does not search for the files that may be meant by paths without a file.
 fn edit_named(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -57,14 +58,15 @@ fn edit_named(
         let mut found = Vec::new();
         let done = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
         match done {
-            // This is not counted as an attempt: it goes on as long as closing files makes room.
+            // This is not counted as an attempt: it is repeated as long as closing files frees descriptors.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, error)) if attempts.again(&error) => continue,
             // This is not counted either: it happens at most a few times for each file, and no other program
             // has changed anything.
             Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
             Err((entry, error)) => {
-                // The name of a file that could not be locked is taken for that reason alone.
+                // If the name belongs to a file of the call that could not be locked, the name is taken only
+                // for that reason.
                 let is_about_it =
                     |reason: &Reason| matches!(reason, Reason::Store(told) if told.path == error.path);
                 let is_told = found.iter().any(|problem| is_about_it(&problem.reason));
@@ -85,7 +87,7 @@ fn edit_named(
     }
 }
 
-/// Returns an entry of a call with its places, or every reason why it has none.
+/// Returns an entry of a call with its resolved places, or every reason why they cannot be resolved.
 fn resolve<'a>(
     workspace: &Workspace,
     roots: &ForWriting<'_>,
@@ -112,7 +114,7 @@ fn resolve<'a>(
             let of_target = of_target.map(|problem| Reason::OfTarget(Box::new(Reason::Path(problem))));
             let of_label = (label == Some(None)).then_some(Reason::UnknownEncoding);
             let of_place = reasons(place).map(Reason::Path);
-            // Replies have always had the reasons in this order.
+            // The order is kept because replies have always had the reasons in this order.
             Err(if edit.change.creates() {
                 of_place.chain(of_label).collect()
             } else {
@@ -140,8 +142,8 @@ fn reason(
     EditProblem { entry, reason }
 }
 
-/// Adds the files that were perhaps meant to the problems of paths that lead to none. An undo gets nothing
-/// added: its paths come from the history.
+/// Adds the files that the client may have meant to the problems of paths without a file. For an undo, adds
+/// nothing: its paths come from the history.
 fn with_likely_files(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -178,8 +180,8 @@ fn with_likely_files(
     problems.into_iter().map(of_problem).collect()
 }
 
-/// Narrows several suggested files down to the one in which the edit could be made, if there is exactly one.
-/// The edit's text or digests tell which file the client has read.
+/// Reduces several suggested files to the only one in which the edit could be made, if there is exactly one.
+/// The edit's text or digests show which file the client has read.
 fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, suggested: &mut Suggestion) {
     if suggested.paths.len() < 2 || !suggested.are_all {
         return;
@@ -194,9 +196,9 @@ fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, sug
     }
 }
 
-/// Returns the reason why another file cannot get the name, if the error tells one: something is mounted
-/// there that was not recognised before, the file system withholds the name, or another program holds the
-/// file open.
+/// Returns the reason why another file cannot get the name, if the error has one: a mount that was not
+/// recognised before, a file system that refuses to give the name to another file, or another program that
+/// holds the file open.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let source = error.source.as_ref().filter(|_| error.operation == Operation::Replace)?;
     if os::is_held_open(source) {
@@ -212,8 +214,9 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Makes the next attempt treat the file of an entry by another method, if the error shows that there is one:
-/// overwrites the file in place, or moves it by the next [`MoveMethod`]. Returns `false` if there is none.
+/// Selects another method for the file of an entry in the next attempt, if the error shows that one is
+/// possible: to overwrite the file in place, or to move it by the next [`MoveMethod`]. Returns `false` if
+/// there is no other method.
 fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError) -> bool {
     let Some(file) = named.iter_mut().find(|file| file.entry == entry) else { return false };
     if let Some(why) = cannot_be_renamed(error) {
@@ -301,7 +304,8 @@ mod tests {
         }
     }
 
-    /// Moves files by this method, as if the file system had no other, each with these patches.
+    /// Moves files by this method, as if the file system supported no other, and applies these patches to
+    /// each.
     fn moved(
         world: &World,
         method: MoveMethod,
@@ -383,7 +387,7 @@ mod tests {
         }
     }
 
-    /// The file system takes both names for one.
+    /// This stands for a file system that treats both spellings as one name.
     #[test]
     fn a_name_gets_its_new_spelling_unless_nothing_is_to_be_written() {
         let world = World::new();
@@ -401,7 +405,7 @@ mod tests {
             let (outcome, around) = done.unwrap();
             around.remove();
             assert_eq!(outcome.files[0].diff.is_some(), dry_run);
-            // Wine leaves a name that only changes its letter case as it is.
+            // Wine does not rename a file if only the letter case of its name changes.
             if cfg!(unix) {
                 assert_eq!(world.names(), ["outside", "root", name]);
             }

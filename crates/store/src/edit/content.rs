@@ -1,4 +1,4 @@
-//! New content for a file: decides what is replaced in it, and writes the new content beside it.
+//! Prepares new content for a file: decides what is replaced, and writes the new content beside the file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -39,8 +39,8 @@ use crate::read::document::{Document, Extent};
 use crate::read::hash::{SMALL, read_and_hash};
 use crate::stage::temporary::Temporary;
 
-/// Reads the file, decides what is replaced in it, and writes the new content beside the file or its new
-/// place, unless there is a reason against it.
+/// Reads the file, decides what is replaced in it, and writes the new content beside the file or at its new
+/// place, unless there is a reason against the edit.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
@@ -67,7 +67,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         return refuse(Reason::TooLarge { bytes: new_size, becomes: true });
     }
     let arriving = match &group.destination {
-        // The bytes stay the same: it is only moved.
+        // The bytes stay the same, so the file is only moved.
         MoveTarget::Elsewhere(_) if plan.unchanged => return move_file::prepare(task),
         MoveTarget::Elsewhere(target) => match Arriving::at(task, target)? {
             Ok(arriving) => Some(arriving),
@@ -86,7 +86,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(prepared))
 }
 
-/// Returns the replacements in a file whose client knows this of it, or every reason against them.
+/// Returns the replacements in a file, or every reason against them; `known` is what the client knows of the
+/// file's lines.
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -134,7 +135,7 @@ fn plan(
     Ok(resolution.map_err(|rejections| refused(group, file, rejections)))
 }
 
-/// Returns the replacements of what is found in a file, or the reason against them.
+/// Returns the replacements of all matches in a file, or the reason against them.
 fn replaced(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -148,7 +149,7 @@ fn replaced(
         return too_long();
     }
     let MatchOptions { max_occurrences, max_inserted: most_bytes, .. } = options.matching;
-    // The places of all files are in memory.
+    // The limit is for all files together, because their places are all in memory.
     let most = max_occurrences.saturating_sub(options.replaced);
     let text = whole_text(file).context(Operation::Read, path)?;
     let matched = replace.replace(&text, most, most_bytes, options.cancellation);
@@ -179,7 +180,7 @@ fn refused(
     refusals.collect()
 }
 
-/// Returns what the client knows of the lines of the file as it is.
+/// Returns what the client knows of the file's present lines.
 fn known(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -190,13 +191,13 @@ fn known(
     shown.compare(document.scanned()).context(Operation::Read, path)
 }
 
-/// The change of one file, as far as it is worked out.
+/// The change of one file, as far as it is determined.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     locked: &'a Arc<LockedFile>,
     document: &'a Document<'a>,
     plan: &'a Plan,
-    /// The size in bytes that the file is to have.
+    /// The size in bytes of the new content.
     new_size: u64,
     /// The time right before the document was read.
     began: SystemTime,
@@ -220,7 +221,8 @@ impl Making {
 }
 
 impl Work<'_> {
-    /// Writes the new content if `write`, and returns the file's result with it.
+    /// Writes the new content if `write` is set. Returns the result of the file, with the staged content if
+    /// it was written.
     fn carry_out(
         self,
         task: &mut Task<'_, '_>,
@@ -252,7 +254,8 @@ impl Work<'_> {
             copy(new, hasher, scanner, temporary, sync, options.cancellation)
         });
         let preview = preview.map_err(|fault| {
-            // If there is no space, the error names the disk on which the new content was written.
+            // If there is no space, the error names the path on the disk on which the new content was being
+            // written.
             let elsewhere = making.as_mut().map(Making::temporary).filter(|temporary| {
                 let has_no_room =
                     matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
@@ -271,7 +274,8 @@ impl Work<'_> {
                 let in_place = self.in_place(group, &temporary)?;
                 let lost = (in_place.is_none() && !lost.is_nothing()).then_some(Warning::FlagsNotKept(lost));
                 warnings.extend(in_place.map(Warning::EditedInPlace).or(lost));
-                // The caller sets `unsettled`: it can take the content out of the document.
+                // The caller sets `unsettled`, because it owns the document, and can take the content out of
+                // it.
                 let content = NewContent { temporary, in_place, old, new, unsettled: None };
                 let (place, locked) = (group.first.place.clone(), self.locked.clone());
                 (Staged::Replaced(Replacement { place, content, locked }), None)
@@ -328,7 +332,7 @@ impl Work<'_> {
                 .context(Operation::Read, path)?;
             if let Some((shown, changes)) = after {
                 edited.shown = Some(shown);
-                // What the edit itself replaces needs no warning.
+                // Changes by others that the edit itself replaces need no warning.
                 let is_told = before.is_some_and(|before| changes != Changes::default() || before == changes);
                 edited.warnings.extend(is_told.then_some(Warning::ChangedByOthers(changes)));
             }
@@ -361,8 +365,8 @@ impl Work<'_> {
         Ok(edited)
     }
 
-    /// Returns the reason why new content must be written over the file, if there is one. Otherwise the
-    /// temporary file gets the file's metadata.
+    /// Returns the reason why new content must be written over the file, if there is one. Otherwise gives the
+    /// file's metadata to the temporary file.
     fn in_place(self, group: &Group<'_>, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
         let file = self.document.file();
         if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
@@ -375,7 +379,7 @@ impl Work<'_> {
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }
 
-    /// Returns the rows that the history is to keep of the edit.
+    /// Returns the rows for the history, or the reason why the edit is not kept.
     fn kept(
         self,
         task: &mut Task<'_, '_>,
@@ -412,7 +416,7 @@ impl Work<'_> {
     }
 }
 
-/// Returns the kind of a file's text, by its name.
+/// Returns the kind of a file's text, by the extension of its name.
 pub(super) fn kind_of(path: &Path) -> TextKind {
     let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     match extension.as_deref() {
@@ -422,8 +426,8 @@ pub(super) fn kind_of(path: &Path) -> TextKind {
     }
 }
 
-/// Reads the new content once, and gives it to the scanner, to the temporary file, if there is one, and to
-/// the hasher, for its digest. With `sync`, a large file is on its way to the disk meanwhile.
+/// Reads the new content once, and passes it to the scanner, to the temporary file, if there is one, and to
+/// the hasher, for the digest. With `sync`, writing a large file to disk begins meanwhile.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
     mut hasher: Hasher,

@@ -14,9 +14,9 @@ use crate::workspace::Workspace;
 /// The file that already has the name of a file to create.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Existing {
-    /// A symbolic link that leads to nothing.
+    /// A symbolic link whose target does not exist.
     DanglingLink {
-        /// The real path to which it leads.
+        /// The real path of the target.
         target: PathBuf,
     },
     /// A file that reads as text.
@@ -25,10 +25,10 @@ pub enum Existing {
         digest: Digest,
         /// The number of lines.
         total_lines: u64,
-        /// The digest of all its lines, as that of a range.
+        /// The digest of all its lines, in the form of the digest of a range.
         lines_digest: Digest,
-        /// The label with which the file reads as text: that of the call, or that of the encoding that the
-        /// bytes look like. `None` if it needs none.
+        /// The encoding label with which the file can be read as text: the call's, or that of the encoding
+        /// that the bytes look like. `None` if no label is needed.
         encoding: Option<String>,
     },
     /// A file that is not text.
@@ -36,14 +36,15 @@ pub enum Existing {
         /// The digest of its bytes; `None` if they were not read to the end.
         digest: Option<Digest>,
     },
-    /// Something that could not be read: a directory, a FIFO, a file that this process may not read.
+    /// Something that could not be read: a directory, a FIFO, or a file that this process may not read.
     Unread {
         /// The error.
         kind: StoreErrorKind,
     },
 }
 
-/// For a file that is not text: the encoding that it seems to have, and its digest if it was read to the end.
+/// The facts about a file that is not text: the encoding that it seems to have, and its digest if it was read
+/// to the end.
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {
@@ -113,8 +114,8 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// Looks at a file that says that it is UTF-8, which it is not. Calls `asked` with the number of each
-    /// question whether the call was cancelled.
+    /// Examines a file whose byte order mark says UTF-8, but which is not valid UTF-8. Each check for
+    /// cancellation calls `asked` with the check's number.
     fn look(world: &World, asked: impl Fn(usize) -> bool) -> (Result<Existing, StoreErrorKind>, usize) {
         let path = world.path("@/root/a");
         std::fs::write(&path, b"\xef\xbb\xbfcaf\xe9\n").unwrap();

@@ -38,7 +38,7 @@ pub(super) struct NamedFile<'a> {
 /// The methods of moving a file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum MoveMethod {
-    /// Rename it in one step, unless the new name is taken.
+    /// Rename it atomically, unless the new name is taken.
     #[default]
     OneStep,
     /// Rename it to a temporary name first, and then to the new one.
@@ -57,7 +57,8 @@ impl MoveMethod {
         match self {
             Self::OneStep if source.kind() == std::io::ErrorKind::CrossesDevices => Some(Self::Copied),
             Self::OneStep if os::is_unsupported(source) || os::keeps_its_name(source) => Some(Self::Linked),
-            // The copy will show whether the file system has no hard links, or a permission is lacking.
+            // The error has two possible causes: no hard links, or a missing permission. The attempt to copy
+            // shows which.
             Self::Linked => Some(Self::Copied),
             Self::OneStep | Self::Copied => None,
         }
@@ -73,15 +74,15 @@ pub(super) enum MoveTarget {
     Elsewhere(WritablePlace),
     /// The new path is the name that the file already has.
     Itself,
-    /// The new path is the name that the file already has, in another spelling. This is the path in that
-    /// spelling: the file system takes both for one name.
+    /// The new path is another spelling of the name that the file already has: the file system treats both as
+    /// one name. This is the path in the new spelling.
     Spelling(PathBuf),
 }
 
 /// All entries of a call that name the same file.
 pub(super) struct Group<'a> {
     pub(super) id: TemporaryId,
-    /// The id, in the record, of the temporary file at its new place.
+    /// The id, in the record, of the temporary file at the file's new place.
     pub(super) id_of_target: TemporaryId,
     /// The first entry.
     pub(super) first: &'a NamedFile<'a>,
@@ -152,8 +153,8 @@ impl<'a> Group<'a> {
         leaves.then(|| self.first.place.path())
     }
 
-    /// Returns the subjects of the record for the file, before anything is written. It is not yet known
-    /// whether the file will be written.
+    /// Returns the subjects of the record for the file, before anything is written. It is not known yet
+    /// whether the file will be written at all.
     pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
         let subject =
             |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
@@ -180,7 +181,7 @@ impl<'a> Group<'a> {
     }
 
     /// Converts the indices in a rejection from the joined entries of the file to the entries of the call.
-    /// Returns the entry that the rejection is about.
+    /// Returns the entry that the rejection concerns.
     pub(super) fn origin(&self, rejection: &mut Rejection) -> usize {
         rejection.for_each_at(|at: &mut At| {
             let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.first.entry, at.patch));
@@ -198,8 +199,8 @@ fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     directories
 }
 
-/// Returns the destination of a file. On a file system that ignores letter case, a file has one place,
-/// whatever the spelling.
+/// Returns the destination of a file. On a file system that ignores letter case, all spellings of a name are
+/// one place.
 fn destination(file: &NamedFile<'_>) -> MoveTarget {
     let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
         return MoveTarget::Here;
@@ -214,8 +215,8 @@ fn destination(file: &NamedFile<'_>) -> MoveTarget {
     if source.path() == target.path() {
         return if is_respelled() { respelled() } else { MoveTarget::Itself };
     }
-    // The two names may be hard links of one file. Or the file system takes them for one name only in this
-    // directory.
+    // The two names may be hard links of one file, or the file system may treat them as one name only in this
+    // directory. The directory's listing distinguishes the two cases.
     let is_same_place = source.path().parent() == target.path().parent()
         && is_respelled()
         && source.key().is_some_and(|key| target.key() == Some(key));
@@ -276,8 +277,8 @@ pub(super) fn group<'a>(
     groups
 }
 
-/// Finds the files that get the old names of others. Refuses those that would get the same name as another
-/// file, or a name below it.
+/// Finds the files that get the old names of other files. Refuses files that would get the same name as
+/// another file, or a name below it.
 fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
     let (mut sources, mut results) = (BTreeMap::new(), BTreeMap::new());
     for (index, group) in groups.iter().enumerate() {
@@ -310,7 +311,7 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// Returns the meaning of a path to which a file is to move.
+    /// Returns the destination of a file that is to move to this path.
     fn aimed(world: &World, from: &str, to: &str) -> MoveTarget {
         let paths = [from, to].map(|path| world.path(path));
         let [from_path, to_path] = paths.each_ref().map(|path| path.to_str().unwrap());

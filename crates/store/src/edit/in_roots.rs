@@ -1,4 +1,4 @@
-//! Whether past edits lie in the roots.
+//! Whether the files of past edits are in the roots.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use crate::access::roots::PathError;
 use crate::history::Entry;
 use crate::workspace::Workspace;
 
-/// Tells whether all files of an edit lie in the roots: see [`is_path_in_roots`].
+/// Tells whether all files of an edit are in the roots: see [`is_path_in_roots`].
 #[must_use]
 pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
 }
 
-/// Tells whether a path lies in the roots: by where its links lead now or, if that fails, by its name.
+/// Tells whether a path is in the roots: after following its symbolic links or, if that fails, by its text.
 pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
     match workspace.roots.place(path) {
         Ok(_) => true,

@@ -1,6 +1,6 @@
-//! A whole call that edits, makes, moves and removes files, all of them or none. It locks the files, reads
-//! them, resolves the request, writes the new content beside them, and has everything put in place. If
-//! another program was faster, it starts again from the read.
+//! A whole call that edits, creates, moves and removes files, all of them or none. It locks the files, reads
+//! them, resolves the request, writes the new content beside them, and commits everything. If another program
+//! was faster, it starts again from the lock.
 
 mod attempt;
 mod call;

@@ -1,5 +1,5 @@
 //! Moves a file: checks its content and its new place, and prepares the result. [`crate::commit::names`]
-//! gives it its new place.
+//! renames it later.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,10 @@ use crate::read::hash::read_and_hash;
 use crate::stage::temporary::TemporaryId;
 use crate::workspace::Workspace;
 
-/// The number of bytes that are copied between two checks whether the call was cancelled.
+/// The number of bytes that are copied between two checks for cancellation.
 const PIECE: u64 = 16 * 1024 * 1024;
 
-/// Checks that a regular file can get its new place, whatever it holds. Makes the missing directories above
+/// Checks that a regular file, with any content, can get its new place. Creates the missing directories above
 /// that place and, if needed, the copy.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
@@ -115,15 +115,16 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
-/// Checks that the file system has hard links, before the file loses its name for one.
+/// Checks that the file system has hard links, before the move relies on them.
 fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
     let name = id.name();
     hard_link(&place.directory, place.name(), &name).context(Operation::Move, place.path())?;
-    // As long as the file has both names, a rename of the first to the second does nothing (rename(2)).
+    // The test link is removed: while the file has both names, a rename of the first to the second would do
+    // nothing (rename(2)).
     remove_file(&place.directory, &name).context(Operation::Remove, place.path())
 }
 
-/// Returns the digest of the file. It is an error if the file changes meanwhile.
+/// Returns the digest of the file. Fails if the file changes meanwhile.
 fn digest_of(locked: &LockedFile, options: EditOptions<'_>) -> Result<Digest, StoreError> {
     let file = locked.file();
     let hashed = read_and_hash(file, Hasher::default(), |_| options.cancellation.check());
@@ -137,14 +138,14 @@ fn digest_of(locked: &LockedFile, options: EditOptions<'_>) -> Result<Digest, St
     }
 }
 
-/// A file that gets another place, which is known to be free.
+/// A file that moves to another place, which was found free.
 pub(super) struct Arriving<'a> {
     group: &'a Group<'a>,
     pub(super) to: &'a WritablePlace,
 }
 
 impl<'a> Arriving<'a> {
-    /// Checks that the new place is free, or that the call frees it, as far as this can be seen without
+    /// Checks that the new place is free, or that the call frees it, as far as that can be found out without
     /// trying.
     pub(super) fn at(task: &Task<'a, '_>, to: &'a WritablePlace) -> Result<Result<Self, Reason>, StoreError> {
         let (workspace, group, options) = (task.workspace, task.group, task.options);
@@ -152,7 +153,7 @@ impl<'a> Arriving<'a> {
         Ok(against.map_or(Ok(Self { group, to }), Err))
     }
 
-    /// Makes an empty file at the new place, for a copy with the same or other bytes.
+    /// Creates an empty temporary file for the new place, for a copy with the same or other bytes.
     pub(super) fn begin_copy(&self, file: &OpenFile) -> Result<Creation, StoreError> {
         if os::is_open_for_writing(file.file()) == Some(true) {
             let path = self.group.first.place.path();
@@ -161,8 +162,8 @@ impl<'a> Arriving<'a> {
         Creation::begin(self.to, self.group.id_of_target, 0o600)
     }
 
-    /// Gives the metadata of the old file to a new one, which has all of its bytes. Returns what the new one
-    /// lacks.
+    /// Gives the metadata of the old file to the new file, whose bytes are complete. Returns what the new
+    /// file lacks.
     pub(super) fn complete(creation: &Creation, file: &OpenFile, lost: Lost) -> Result<Copied, StoreError> {
         let not_kept = creation.temporary().keep_metadata(file)?;
         let is_whole = not_kept == LostMetadata::default() && lost.is_nothing();
@@ -188,15 +189,15 @@ impl<'a> Arriving<'a> {
         }
         let copied = Self::complete(&creation, file, lost)?;
         if let Ok(modified) = file.metadata().modified() {
-            // An error is ignored: some file systems keep no times.
+            // An error is ignored: some file systems do not store times.
             creation.temporary().file().set_modified(modified).ok();
         }
         Ok((creation, copied))
     }
 }
 
-/// Returns the reason against the new place of a file, as far as this can be seen without trying. If the
-/// place `is_vacated` by the call, its name may be taken.
+/// Returns the reason against the new place of a file, as far as that can be found out without trying. If the
+/// place `is_vacated` by the call, its name may still be taken now.
 pub(super) fn against(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -213,7 +214,7 @@ pub(super) fn against(
     Ok(Some(Reason::OfTarget(Box::new(reason))))
 }
 
-/// Returns the reason that something has the new place of the file already.
+/// Returns the reason for a new place that is taken, with the file that is there.
 fn taken(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -239,7 +240,7 @@ pub(super) fn reason(
             taken(workspace, source, target, options).unwrap_or_else(Reason::Store)
         }
         StoreErrorKind::Changed => return Reason::Store(error),
-        // The path is that of the directory out of which the file may not go.
+        // The error's path is that of the directory that the file may not leave.
         StoreErrorKind::Guarded { .. } if error.operation == Operation::Move => return Reason::Store(error),
         _ if error.path == source.path() => return Reason::Store(error),
         _ => Reason::Store(error),
@@ -247,8 +248,8 @@ pub(super) fn reason(
     Reason::OfTarget(Box::new(of_target))
 }
 
-/// Returns the rows that the history keeps of a move, for which these directories were made: a removal and a
-/// creation with the same diff. So earlier versions of this program list the move, but do not undo it.
+/// Returns the rows of a move for the history: a removal and a creation with the same diff. `directories`
+/// were created for the move. Earlier versions of this program list such a move, but do not undo it.
 pub(super) fn moved_rows(
     source: &WritablePlace,
     target: &WritablePlace,
@@ -271,7 +272,7 @@ fn rows(
         encoding: Encoding::Utf8,
         before: None,
         after: None,
-        // The history keeps no bytes: they are in the file.
+        // The history keeps no bytes of a moved file: they are in the file.
         undo: Undo::Create { contents: Vec::new() },
         diff: diff.clone(),
     };

@@ -19,9 +19,9 @@ pub(super) const NOTHING: &str = "/dev/null";
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The id by which it can be undone, if the history keeps it.
+    /// The id with which the edit can be undone, if the history keeps it.
     pub edit_id: Option<EditId>,
-    /// The edit as the history keeps it, if it does.
+    /// The edit's entry in the history, if the history keeps it.
     pub entry: Option<Entry>,
     /// The files of the call, each once.
     pub files: Vec<Edited>,
@@ -33,48 +33,49 @@ pub struct Outcome {
 pub struct Edited {
     /// The first entry of the call that names it.
     pub entry: usize,
-    /// The file's fate.
+    /// The kind of change.
     pub became: Became,
     /// The digest of its bytes; `None` for a file that a dry run would create, or that was removed.
     pub digest: Option<Digest>,
     /// The number of lines.
     pub total_lines: u64,
-    /// The number of places that a replacement by pattern has replaced; 0 for another change.
+    /// The number of places that a replacement by pattern has replaced; 0 for other changes.
     pub replaced: u64,
     /// The places of new text.
     pub regions: Vec<Region>,
     /// The changes that a dry run would make, as a unified diff.
     pub diff: Option<String>,
-    /// Both states of a file whose content changes and what differs, if the call asks for it.
+    /// The old and the new state of a file whose content changes, and their differences, if the call asks for
+    /// them.
     pub comparison: Option<Box<Comparison>>,
-    /// The facts that the client should know.
+    /// Facts that the client should know.
     pub warnings: Vec<Warning>,
     /// Its real path.
     pub path: PathBuf,
-    /// The knowledge that its client has of its lines now; `None` if nothing is kept of that.
+    /// The lines of the file that the client knows now; `None` if the server does not remember them.
     pub shown: Option<ShownLines>,
 }
 
-/// The fate of a file.
+/// The kind of change of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Became {
-    /// It has new content, or would have.
+    /// It has new content or, in a dry run, would have. The other kinds likewise.
     Edited,
-    /// It is new, or would be.
+    /// It was created.
     Created,
-    /// It has another place, or would have. Its number of lines is not told, since it need not be text.
+    /// It was moved. Its number of lines is not reported, since it need not be text.
     Moved {
         /// The path that it had, as the call named it.
         from: String,
     },
-    /// It is removed, or would be.
+    /// It was removed.
     Removed,
 }
 
-/// The facts that the client should know of an edit that succeeded.
+/// A fact that the client should know about an edit that succeeded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Warning {
-    /// The new bytes are the old ones: nothing was written.
+    /// The new bytes equal the old ones, so nothing was written.
     Unchanged,
     /// The last line had no terminator, and got one.
     FinalNewlineAdded,
@@ -86,25 +87,26 @@ pub enum Warning {
     EditedInPlace(InPlace),
     /// The file was replaced by a new one that could not get all of its flags.
     FlagsNotKept(Lost),
-    /// The file system cannot exchange names: what another program wrote in the last instant is lost.
+    /// The file system cannot exchange names: bytes that another program wrote just before the rename are
+    /// lost.
     NotExchanged,
     /// The file system has no locks: another process of this program could have written at the same time.
     NotLocked,
-    /// There was no journal. A crash in the middle would have left some files new and some old, or one file
-    /// half new.
+    /// There was no journal. A crash during the commit would have left some files new and some old, or one
+    /// file partly new.
     NoJournal,
     /// The edit cannot be undone.
     NotInHistory(NotKept),
-    /// There is neither a journal nor a history, for this reason. Only the first edit warns of it.
+    /// There is neither a journal nor a history, for this reason. Only the first edit has this warning.
     NoState(String),
-    /// The edit was undone although later edits, which stay, changed the file elsewhere.
+    /// The edit was undone although later edits changed the file elsewhere. Those edits stay.
     BesideLaterEdits,
     /// The file is removed: the edit that was undone had created it.
     Removed,
     /// The file was copied to its new place, and removed from the old one.
     Copied(Copied),
-    /// The file was edited and moved. So it is a new file, which lacks something that the old one had besides
-    /// its bytes.
+    /// The file was edited and moved, so it is a new file. It lacks something of the old file other than
+    /// bytes.
     Rewritten(Copied),
 }
 
@@ -112,9 +114,9 @@ pub enum Warning {
 /// there because it was also edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
-    /// Whether the copy could not get all of the owner, group, attributes, streams and flags.
+    /// Whether the copy lacks some of the owner, group, attributes, streams and flags.
     pub loses_metadata: bool,
-    /// Whether the file has other names (hard links), which still lead to the old file.
+    /// Whether the old file has other names (hard links), which still lead to it.
     pub leaves_names: bool,
 }
 

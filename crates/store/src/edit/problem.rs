@@ -34,19 +34,19 @@ pub enum Reason {
     /// The path does not name a file that may be read or edited.
     #[error(transparent)]
     Path(PathError),
-    /// No encoding has the label that was given.
+    /// No encoding has the given label.
     #[error("no encoding has that label")]
     UnknownEncoding,
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error(transparent)]
     Store(StoreError),
-    /// The file is no text.
+    /// The file is not text.
     #[error(transparent)]
     NotText(NotText),
     /// The name of the file that is to be created is taken.
     #[error("there is something of that name already")]
     Exists(Box<Existing>),
-    /// The path names a symbolic link. A call moves or removes no file by a link to it.
+    /// The path names a symbolic link. A file cannot be moved or removed through a link to it.
     #[error("it is a symbolic link to {}", target.display())]
     IsALink {
         /// The real path to which it leads.
@@ -57,7 +57,7 @@ pub enum Reason {
     Taken {
         /// The file that is there.
         by: Box<Existing>,
-        /// The path of the file in the directory, if a directory is there.
+        /// If a directory is there: the path that the file would have in that directory.
         inside: Option<PathBuf>,
     },
     /// A reason that concerns the new place of the file.
@@ -71,26 +71,26 @@ pub enum Reason {
         /// Whether the file would be too large only after the edit.
         becomes: bool,
     },
-    /// Two entries mean one file and contradict each other.
+    /// Two entries for the same file contradict each other.
     #[error("two entries mean one file and contradict each other")]
     Differs(Differing),
-    /// The file does not hold what the edit left that is to be undone.
+    /// The file no longer has the content that the edit to undo left.
     #[error("the file has changed since that edit")]
     ChangedSince {
-        /// The file's digest now; `None` if there is none.
+        /// The file's present digest; `None` if there is none.
         digest: Option<Digest>,
     },
-    /// The pattern cannot be matched with the file: it, or a line of it, is too long for that.
+    /// The pattern cannot be applied to the file, because the file, or a line of it, is too long.
     #[error("the file, or a line of it, is too long for the pattern")]
     TooLong,
-    /// The call would replace another number of places than it expects.
+    /// The number of places that would be replaced differs from the number that the call expects.
     #[error("{places} places of {files} files would be replaced, not {expected}")]
     Count {
         /// The number that the call expects.
         expected: u64,
         /// The number of places.
         places: u64,
-        /// The number of files in which they are.
+        /// The number of files that have these places.
         files: usize,
     },
     /// The request does not fit the file.
@@ -98,7 +98,7 @@ pub enum Reason {
     Rejected {
         /// The reason why it does not fit.
         rejection: Rejection,
-        /// The digest that the file has; `None` for one that was to be created.
+        /// The file's digest; `None` for a file that was to be created.
         digest: Option<Digest>,
         /// The number of lines.
         total_lines: u64,
@@ -120,25 +120,25 @@ impl Reason {
     }
 }
 
-/// The contradiction between two entries that mean one file.
+/// The kind of contradiction between two entries for one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Differing {
-    /// In the encoding.
+    /// The encodings differ.
     Encoding {
         /// The entry that named the file first.
         first: usize,
     },
-    /// In the file's digest.
+    /// The file's digests differ.
     FileHash {
         /// The entry that named the file first.
         first: usize,
     },
-    /// In what becomes of the file. Only entries that patch a file in its place can be joined.
+    /// The changes cannot be combined. Only entries that patch a file without moving it can be joined.
     Fate {
         /// The entry that named the file first.
         first: usize,
     },
-    /// Their files differ, but both would have the same name after the call.
+    /// The entries are for different files, but both files would have the same name after the call.
     Result {
         /// The first entry whose file gets the name.
         first: usize,

@@ -1,4 +1,4 @@
-//! Removes a file, if it holds what is expected. [`crate::commit::names`] takes its name away.
+//! Removes a file, if it has the expected content. [`crate::commit::names`] takes its name away later.
 
 use mcp_text_editor_core::diff::{self, Comparison};
 use mcp_text_editor_core::digest::Digest;
@@ -22,8 +22,9 @@ use crate::history::{EditedFile, NotKept, Undo};
 use crate::os::clock::now;
 use crate::read::document::{Document, Extent, NotText};
 
-/// Checks that the file is text with the digest that the call names, or what a past edit left. A file counts
-/// as text if it holds no NUL byte, or if a byte order mark of UTF-16 or UTF-32 explains its NUL bytes.
+/// Prepares the removal. Checks that the file is text with the digest that the call names or, for an undo,
+/// that it has the content that the past edit left. A file counts as text if it contains no NUL byte, or if a
+/// byte order mark of UTF-16 or UTF-32 explains its NUL bytes.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let Some(locked) = &group.locked else { return Ok(Err(Vec::new())) };
@@ -43,7 +44,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         Err(reason) => return Ok(Err(vec![EditProblem { entry: group.first.entry, reason }])),
     };
     place.check_may_go(Operation::Remove)?;
-    // A file that does not decode is shown as Latin-1, in which any bytes are text.
+    // A file that cannot be decoded is shown as Latin-1, in which any bytes are text.
     let encoding = match document.scan.undecodable {
         Some(_) => Encoding::Latin1,
         None => document.scan.encoding,
@@ -89,7 +90,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
-/// Returns the digest of the file if it holds what it must, or the reason against removing it.
+/// Returns the digest of the file if it has the required content, or the reason against removing it.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
     if let EditChange::UndoCreate { after } = group.first.edit.change {
         let digest = document.digest();
@@ -107,8 +108,8 @@ fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Re
     Ok(Err(Reason::Rejected { rejection, digest: Some(digest), total_lines }))
 }
 
-/// Returns the diff that removes all of a file, which was read in this encoding: as text and, if `compared`,
-/// as data.
+/// Returns the diff that removes the whole content of a file, which was read in this encoding: as text and,
+/// if `compared` is set, as data.
 fn removal(
     document: &Document<'_>,
     encoding: Encoding,

@@ -35,7 +35,8 @@ pub(crate) struct Edit<'a> {
 
 #[cfg(test)]
 impl<'a> Edit<'a> {
-    /// Returns an edit of a file that is not moved. It has no guard besides those in `change`.
+    /// Returns an edit of a file that is not moved, without encoding and digest, so that only the guards in
+    /// `change` apply.
     pub(crate) fn new(file_path: &'a str, change: EditChange<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, move_to: None, directories: &[], change }
     }
@@ -46,8 +47,8 @@ impl<'a> Edit<'a> {
 pub(crate) enum EditChange<'a> {
     /// Moves the file and keeps its content, text or not.
     Keep {
-        /// The digest of the content that the undone edit left. If the file has another, the call fails with
-        /// [`ChangedSince`](crate::edit::Reason::ChangedSince).
+        /// For an undo: the digest that the undone edit left. If the file has another digest, the call fails
+        /// with [`ChangedSince`](crate::edit::Reason::ChangedSince).
         after: Option<Digest>,
     },
     /// Replaces text.
@@ -60,7 +61,7 @@ pub(crate) enum EditChange<'a> {
     Delete(&'a [GuardedRange]),
     /// Moves, copies, removes and adds whole lines.
     Rearrange(&'a [LineEdit<'a>]),
-    /// Replaces all that is found.
+    /// Replaces all matches.
     Replace(&'a dyn Replace),
     /// Restores the bytes from before a past edit, text or not.
     Restore {
@@ -83,7 +84,7 @@ pub(crate) enum EditChange<'a> {
 }
 
 impl EditChange<'_> {
-    /// Whether the file is created: none may exist under its path yet.
+    /// Whether the file is created. No file may exist at its path yet.
     pub(super) fn creates(self) -> bool {
         matches!(self, Self::Create(_) | Self::Recreate(_))
     }
@@ -99,13 +100,13 @@ impl EditChange<'_> {
     }
 }
 
-/// A finder of the parts of a text that are replaced.
+/// An object that finds the parts of a text to replace.
 pub(crate) trait Replace: fmt::Debug + Sync {
-    /// Returns the most bytes of a file that it can take.
+    /// Returns the maximum size in bytes of a file that it accepts.
     fn most_bytes(&self) -> u64;
 
-    /// Finds the parts of a file's text, as a read shows it, and what takes their place: at most so many, and
-    /// so many bytes. `None` if the text, or a line of it, is too long.
+    /// Finds the parts of a file's text, which is as a read shows it, and their replacements: at most `most`
+    /// parts, with at most `most_bytes` bytes of new text. `None` if the text, or a line of it, is too long.
     fn replace(
         &self,
         text: &str,
@@ -118,11 +119,11 @@ pub(crate) trait Replace: fmt::Debug + Sync {
 /// The parts of a file's text that are replaced.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Replaced {
-    /// The parts that were asked for.
+    /// The parts, within the limits of the call.
     pub(crate) places: Vec<TextReplacement>,
-    /// The number of all of them.
+    /// The number of all parts, also beyond the limits.
     pub(crate) count: u64,
-    /// The bytes of new text; too many if that is more than was asked for.
+    /// The number of bytes of new text; if it exceeds the limit, there is too much.
     pub(crate) bytes: u64,
 }
 
@@ -147,16 +148,16 @@ pub(crate) struct EditOptions<'a> {
     pub matching: Matching,
     /// Whether to check everything and return the diff, but write nothing.
     pub dry_run: bool,
-    /// Whether to return the diff of an edit that is made, too.
+    /// Whether to return the diff also if the edit is made.
     pub shows_diff: bool,
-    /// The maximum bytes of text in the comparison of each file with its old content; `None` for no
+    /// The maximum number of bytes of text in the comparison of each file with its old content; `None` for no
     /// comparison.
     pub compared: Option<usize>,
     /// The lines that the client was shown; `None` if the server does not remember them.
     pub shown: Option<Memory<'a>>,
     /// The number of places that are to be replaced in all files together; `None` for any number.
     pub expected: Option<u64>,
-    /// The number of places that are replaced by pattern in the files before this one.
+    /// The number of places that are replaced by pattern in the earlier files of the call.
     pub replaced: u64,
     /// Counts the files that are prepared.
     pub progress: Option<&'a AtomicU64>,

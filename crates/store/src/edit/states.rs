@@ -1,5 +1,5 @@
-//! The states of a file before and after a past edit. They are put together from the file's content now and
-//! the undo data of later edits, and compared without being held in memory.
+//! The states of a file before and after a past edit. They are reconstructed from the file's present content
+//! and the undo data of later edits, and compared without being held in memory.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -24,10 +24,10 @@ use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
-/// The largest file whose states are put together, since each is read whole.
+/// The maximum size in bytes of a file whose states are reconstructed, since each state is read completely.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The bytes of a file before and after an edit; `None` on a side where there was no file of that name.
+/// The bytes of a file before and after an edit; `None` if there was no file of that name at that time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct States {
     /// The bytes before the edit.
@@ -36,12 +36,12 @@ pub struct States {
     pub after: Option<Vec<u8>>,
 }
 
-/// For each path, the state of the file there that was put together last. So if a caller compares the edits
-/// of a file, the newest first, each of them is turned back only once.
+/// The last reconstructed state of the file at each path. So if a caller compares the edits of a file, the
+/// newest first, each edit is reversed only once.
 #[derive(Default, Debug)]
 pub struct KnownStates(HashMap<PathBuf, (Digest, State)>);
 
-/// A state of a file: what the splices make of the base.
+/// A state of a file: the result of applying the splices to the base.
 #[derive(Clone, Debug)]
 struct State {
     base: Base,
@@ -51,29 +51,31 @@ struct State {
 /// Bytes that can be read now.
 #[derive(Clone, Debug)]
 enum Base {
-    /// Those of a file.
+    /// The present bytes of a file.
     File(PathBuf),
-    /// Those that an edit removed: the edit, and the index of the file in it.
+    /// The bytes of a file that an edit removed: the edit, and the index of the file in it.
     Removed(EditId, usize),
 }
 
-/// The most later edits of a file that are looked through for those in the way of an undo.
+/// The maximum number of later edits of a file that are searched for those that prevent an undo.
 const MAX_STEPS: usize = 2_000;
-/// The most pairs of places that are compared for one of them.
+/// The maximum number of pairs of places that are compared for one later edit.
 const MAX_PAIRS: usize = 10_000_000;
 
-/// The states of a file before and after an edit; at least one is there.
+/// The states of a file before and after an edit, at least one of them.
 struct Sides {
     before: Option<(State, Digest)>,
     after: Option<(State, Digest)>,
-    /// The splices that turn the edit back, if it changed the file.
+    /// The splices that reverse the edit, if it changed the file's content.
     undo: SpliceSet,
-    /// Whether this is one place of a file that was moved, and had the same bytes at both.
+    /// Whether this is the old or the new place of a file that was moved. The file had the same bytes at
+    /// both.
     is_moved: bool,
 }
 
-/// Returns the states of one file of an edit, by its index there. A file that was moved had the same bytes at
-/// both places: `before` at the old one, `after` at the new one. See [`Workspace::states`].
+/// Returns the states of one file of an edit; `file` is its index in the edit. A file that was moved had the
+/// same bytes at both places: the old place has them as `before`, the new place as `after`. See
+/// [`Workspace::states`].
 pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
     let Some((sides, _)) = sides(workspace, id, file, &mut KnownStates::default())? else { return Ok(None) };
     let read = |side: &Option<(State, Digest)>| {
@@ -87,7 +89,8 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
     Ok(both.map(|(before, after)| States { before, after }))
 }
 
-/// Compares the states of one file of an edit, by its index there. See [`Workspace::comparison`].
+/// Compares the states of one file of an edit; `file` is its index in the edit. See
+/// [`Workspace::comparison`].
 pub(crate) fn comparison(
     workspace: &Workspace,
     id: &EditId,
@@ -100,7 +103,7 @@ pub(crate) fn comparison(
     with_base(workspace, &state.base, |base| compared(base, &sides, encoding, most))
 }
 
-/// Compares both sides; `None` unless they have the digests that they should have.
+/// Compares both sides; `None` unless both have the expected digests.
 fn compared(
     base: &dyn Source<Error = ReadFault>,
     sides: &Sides,
@@ -136,8 +139,8 @@ fn compared(
 /// One side, as a view of its base, and its scan.
 type ScannedSide<'a> = (Spliced<'a, dyn Source<Error = ReadFault> + 'a>, Scan);
 
-/// Reads one side, which has the splices `empty` where there was no file; `None` if it is too large, or has
-/// another digest than it should have.
+/// Reads one side; if there was no file, the splices `empty` stand for it. Returns `None` if the side is too
+/// large, or does not have the expected digest.
 fn scanned<'a>(
     base: &'a dyn Source<Error = ReadFault>,
     side: Option<&'a (State, Digest)>,
@@ -155,8 +158,8 @@ fn scanned<'a>(
     Ok(is_it.then_some((bytes, scan)))
 }
 
-/// Finds the states of one file of an edit, and the file's encoding. `None` if the edit is not kept, or is
-/// withheld, or if another program changed the file after it.
+/// Finds the states of one file of an edit, and the file's encoding. Returns `None` if the edit is not kept,
+/// or is withheld, or if another program changed the file after it.
 fn sides(
     workspace: &Workspace,
     id: &EditId,
@@ -175,7 +178,7 @@ fn sides(
         None => Ok(None),
     };
     let none = Sides { before: None, after: None, undo: SpliceSet::default(), is_moved: false };
-    // A file that left its old place is found at the new one.
+    // If the file was moved, its content is found by its new place.
     let moved = entry.moved_at(file).map(|(_, to)| (to, file + 1));
     let moved = moved.or_else(|| Some((entry.moved_at(file.checked_sub(1)?)?.1, file)));
     let found = if let Some((to, at)) = moved {
@@ -212,7 +215,7 @@ fn sides(
 }
 
 impl State {
-    /// Returns the state before an edit that left this one, and that `undo` turns back.
+    /// Returns the state before the edit that left this state; `undo` are the edit's undo splices.
     fn back(&self, undo: &SpliceSet) -> Self {
         Self { base: self.base.clone(), splices: self.splices.then(undo) }
     }
@@ -236,16 +239,17 @@ fn state_after(
     }
 }
 
-/// A file of a past edit, where and as the later edits left it.
+/// The place and the content that a file of a past edit has after the later edits.
 pub(crate) struct Standing {
     pub(crate) path: PathBuf,
     pub(crate) digest: Digest,
-    /// The splices that turn the later edits back.
+    /// The splices that reverse the later edits.
     pub(crate) back: SpliceSet,
 }
 
 /// Follows a file of a past edit through the later edits. Returns `None` if one of them removed it, if
-/// another program changed it between two of them, or if it cannot be read. A change after them is not seen.
+/// another program changed it between two of them, or if it cannot be read. Does not notice a change by
+/// another program after the last of them.
 pub(crate) fn standing(
     workspace: &Workspace,
     entry: &Entry,
@@ -272,14 +276,14 @@ pub(crate) fn beside_others(file: &EntryFile, bytes: &[u8], undo: &SpliceSet) ->
 
 /// The later edits that touch or border the bytes that an edit wrote to a file.
 pub(crate) struct InTheWay {
-    /// The digest that the last of all later edits left.
+    /// The digest that the last later edit of the file left.
     pub(crate) digest: Digest,
-    /// The newest edit of each undo chain, oldest first, and whether it is in the way. If not, the chain's
-    /// later edits undo each other, and they would be in the way without this one.
+    /// The newest edit of each undo chain, oldest first, and whether it prevents the undo. If not, the later
+    /// edits of the chain cancel each other out: they would prevent the undo if this one were undone.
     pub(crate) newest: Vec<(Entry, bool)>,
 }
 
-/// Finds the later edits in the way of an undo. Those of the edit's own undo chain are not. Returns `None` if
+/// Finds the later edits that prevent an undo. Edits of the edit's own undo chain never do. Returns `None` if
 /// the history does not have all later edits.
 pub(crate) fn in_the_way(
     workspace: &Workspace,
@@ -291,13 +295,14 @@ pub(crate) fn in_the_way(
     let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
     let mut places: Vec<Range<u64>> = match undo {
         Undo::Splices(splices) => splices.as_slice().iter().map(|splice| splice.at.clone()).collect(),
-        // Whatever changes a new file touches it.
+        // Every change of a new file touches it.
         _ => std::iter::once(0..u64::MAX / 2).collect(),
     };
     if followed.steps.len() > MAX_STEPS {
         return Ok(None);
     }
-    // The newest edit of each chain, whether the chain has an odd number of edits, and whether one touches.
+    // The newest edit of each chain, whether the chain has an odd number of later edits, and whether one of
+    // them touches a place.
     let mut chains: Vec<(Entry, bool, bool)> = Vec::new();
     for (id, row) in &followed.steps {
         let Some((later, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
@@ -320,17 +325,17 @@ pub(crate) fn in_the_way(
     Ok(Some(InTheWay { digest: followed.digest, newest }))
 }
 
-/// A file that was followed through the edits after a past one.
+/// A file that was followed through the edits after a past edit.
 struct Followed {
-    /// The edits that changed its bytes, oldest first, each with the index of the file there.
+    /// The edits that changed its bytes, oldest first, each with the index of the file in the edit.
     steps: Vec<(EditId, usize)>,
     base: Base,
-    /// The digest after the last of them.
+    /// The digest after the last of these edits.
     digest: Digest,
 }
 
 impl Followed {
-    /// Turns the edits back, the newest first. Returns `None` if one of them is no longer kept.
+    /// Reverses the edits, the newest first. Returns `None` if one of them is no longer kept.
     fn turned_back(&self, workspace: &Workspace) -> Result<Option<State>, NotKept> {
         let mut joined = Joined::default();
         for (id, row) in self.steps.iter().rev() {
@@ -341,7 +346,7 @@ impl Followed {
     }
 }
 
-/// Follows a file through the edits after one that left it with this digest, to its place now.
+/// Follows a file from the edit that left it with this digest, through the later edits, to its present place.
 fn follow(
     workspace: &Workspace,
     entry: &Entry,
@@ -360,7 +365,7 @@ fn follow(
             continue;
         }
         if base.is_some() {
-            // Else another file has the name, even if its bytes are the same.
+            // Unless this edit undoes the removal, another file has the name, even if its bytes are the same.
             let removal = match &base {
                 Some(Base::Removed(removal, _)) => Some(removal),
                 _ => None,
@@ -396,13 +401,13 @@ fn follow(
     Ok(Some(Followed { steps, base: base.unwrap_or(Base::File(path)), digest: at }))
 }
 
-/// The edits of the names that a file had, the newest first. Those of a name are read once, however often
-/// the file came back to it.
+/// The edits of each name that a file had, the newest first. The edits of a name are read only once, even if
+/// the file came back to that name several times.
 #[derive(Default)]
 pub(crate) struct LaterEdits(HashMap<PathBuf, Vec<Entry>>);
 
 impl LaterEdits {
-    /// Returns the next edit of this name, at first the one after `last`.
+    /// Returns the next edit of this name; the first call for a name returns the edit after `last`.
     pub(crate) fn next(
         &mut self,
         workspace: &Workspace,
@@ -416,7 +421,7 @@ impl LaterEdits {
         .pop())
     }
 
-    /// Leaves out the edits of this name up to this one, which gave the name to the file.
+    /// Skips the edits of this name up to and including this one, which gave the name to the file.
     pub(crate) fn skip_to(&mut self, path: &Path, edit: &EditId) {
         if let Some(later) = self.0.get_mut(path) {
             later.truncate(later.iter().rposition(|entry| entry.id == *edit).unwrap_or(0));
@@ -424,14 +429,14 @@ impl LaterEdits {
     }
 }
 
-/// Returns the edits of a name after one of them, the newest first.
+/// Returns the edits of a name that were made after the edit `last`, the newest first.
 fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
     let mut later = Vec::new();
     workspace.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {
         if entry.id == *last {
             return ControlFlow::Break(());
         }
-        // Only the diffs of a move are looked at, and there may be many edits.
+        // The other diffs are dropped, since only those of moves are needed, and there may be many edits.
         if entry.files.iter().all(|row| row.kind == ChangeKind::Changed) {
             entry.files.iter_mut().for_each(|row| row.diff = String::new());
         }
@@ -441,7 +446,7 @@ fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<E
     Ok(later)
 }
 
-/// Splices that follow each other, joined by twos, so that many take `n log n` steps.
+/// Consecutive splice sets, joined in pairs, so that `n` sets take `n log n` steps.
 #[derive(Default)]
 struct Joined(Vec<(u32, SpliceSet)>);
 
@@ -480,7 +485,7 @@ impl Source for Kept {
     }
 }
 
-/// Has `work` read the bytes of a base; `None` if they cannot be read.
+/// Calls `work` with the bytes of a base; returns `None` if they cannot be read.
 fn with_base<T>(
     workspace: &Workspace,
     base: &Base,
@@ -500,7 +505,7 @@ fn with_base<T>(
     }
 }
 
-/// Returns the content of a file now; `None` if it cannot be read, or is too large.
+/// Returns the present content of a file; `None` if it cannot be read, or is too large.
 pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     let whole = |source: &dyn Source<Error = ReadFault>| {
         view(source, &SpliceSet::default()).map(|bytes| read_range(&bytes, 0..bytes.size())).transpose()
@@ -508,8 +513,8 @@ pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     with_base(workspace, &Base::File(path.to_owned()), whole).ok().flatten()
 }
 
-/// Returns bytes as splices make them; `None` if the splices do not lie within the bytes, or if there are too
-/// many bytes before or after.
+/// Returns a view of the bytes after the splices; `None` if the splices are not within the bytes, or if there
+/// are too many bytes before or after.
 fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<Spliced<'a, S>> {
     let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
     if end > base.size() || base.size() > MAX_BYTES {
@@ -522,7 +527,7 @@ fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<S
 mod tests {
     use super::*;
 
-    /// The rows of a history may be of another file, or make one that is too large.
+    /// Rows of the history may belong to another file, or lead to content that is too large.
     #[test]
     fn splices_that_do_not_fit_give_no_bytes() {
         let splice = |at, insert| SpliceSet::new(vec![Splice { at, insert }]).unwrap();

@@ -19,8 +19,8 @@ use crate::workspace::Workspace;
 /// One file of a call, as far as it is prepared.
 pub(super) struct Prepared {
     pub(super) edited: Edited,
-    /// The change that is ready to be put in place, with the rows that the history is to keep, or the reason
-    /// why it keeps none. `None` if the file stays as it is.
+    /// The change that is ready to be committed, with the rows for the history, or the reason why the history
+    /// keeps none. `None` if the file does not change.
     pub(super) staged: Option<(Staged, Result<Vec<EditedFile>, NotKept>)>,
 }
 
@@ -39,13 +39,13 @@ pub(super) struct Task<'t, 'w> {
     pub(super) staging: &'t mut Staging<'w>,
     /// All files of the call.
     pub(super) groups: &'t [Group<'t>],
-    /// Whether the call has no problem so far.
+    /// Whether the call may write, because it has no problem so far.
     pub(super) may_write: bool,
 }
 
 impl Task<'_, '_> {
-    /// Tells whether anything is to be written. If so, begins the record, unless it has been begun; the error
-    /// says why that failed.
+    /// Tells whether anything is to be written. If so, begins the record, unless it has been begun already.
+    /// Fails if that fails.
     pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
         if writes && self.staging.transaction.is_none() {
@@ -56,7 +56,7 @@ impl Task<'_, '_> {
         Ok(writes)
     }
 
-    /// Returns the file's change of name: it is to have no name, or that of `to`.
+    /// Returns the file's change of name: the file gets the name of `to` or, with `None`, no name.
     pub(super) fn depart(
         &self,
         locked: &Arc<LockedFile>,
@@ -88,15 +88,16 @@ impl Task<'_, '_> {
 /// The files of a call that are being prepared.
 pub(super) struct Staging<'w> {
     pub(super) prepared: Vec<Prepared>,
-    /// The transaction, which is begun when the first file is to be written.
+    /// The transaction, which begins when the first file is to be written.
     pub(super) transaction: Option<Transaction<'w>>,
     /// The number of bytes of the call that the history may still keep.
     room: u64,
-    /// The number of bytes of old content that may still be in memory until the commit.
+    /// The number of further bytes of old content that may be kept in memory until the commit.
     memory: usize,
 }
 
-/// The most bytes of old content of all files that are in memory until the commit.
+/// The maximum number of bytes of old content, of all files together, that are kept in memory until the
+/// commit.
 const MEMORY: usize = 64 << 20;
 
 impl Staging<'_> {
@@ -104,7 +105,7 @@ impl Staging<'_> {
         Self { prepared: Vec::new(), transaction: None, room: workspace.max_kept_bytes, memory: MEMORY }
     }
 
-    /// Returns content to compare with at the commit: its bytes as long as there is room for them, else its
+    /// Returns the content for a comparison at the commit: its bytes if there is room for them, otherwise its
     /// digest.
     pub(super) fn bounded(&mut self, content: Content) -> Content {
         let Content::Bytes(bytes) = content else { return content };

@@ -1,8 +1,9 @@
-//! Takes a past edit back, in all of its files or in none. An undo is an edit like any other, so undoing
-//! it is a redo.
+//! Undoes a past edit, in all of its files or in none. An undo is itself an edit, so undoing an undo is a
+//! redo.
 //!
-//! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
-//! past edit left, changed by others at most beside the bytes that this edit wrote.
+//! It is carried out like an edit of a client, with one more condition: each file must have the content that
+//! the past edit left. Later changes by others are allowed only if they neither touch nor border the bytes
+//! that the past edit wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,46 +22,46 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
 
-/// An edit that was taken back.
+/// An edit that was undone.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Undone {
     /// The edit.
     pub entry: Entry,
-    /// The result. Its entries are the files of the edit.
+    /// The result of the undo. Its entries are indices of the edit's files.
     pub outcome: Outcome,
 }
 
-/// The reasons why an edit is not taken back. Nothing has changed then, except where
-/// [`EditProblem::may_have_written`] says so.
+/// The reasons why an edit is not undone. No file has changed, unless [`EditProblem::may_have_written`] says
+/// so.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// No such edit is kept, or one of its files lies outside the roots.
+    /// No such edit is kept, or one of its files is outside the roots.
     #[error("no such edit is kept")]
     Unknown,
     /// The history cannot be read.
     #[error("the history cannot be read: {0}")]
     History(NotKept),
-    /// The id is of no edit, but of bytes that recovery kept, which are not put back.
+    /// The id is not that of an edit, but of bytes that recovery kept, which cannot be restored.
     #[error("it is no edit, but what an interrupted one had displaced")]
     Displaced(Box<Entry>),
-    /// Some files prevent it.
+    /// Some files prevent the undo.
     #[error("{0}")]
     Problems(Box<UndoProblems>),
 }
 
-/// The obstacles to taking an edit back.
+/// The problems that prevent undoing an edit.
 #[derive(Debug)]
 pub struct UndoProblems {
     /// The edit.
     pub entry: Entry,
-    /// Files that have changed since.
+    /// The files that have changed since the edit.
     pub conflicts: Vec<Conflict>,
-    /// All other problems, by file of the edit.
+    /// All other problems, each with the index of a file of the edit as its entry.
     pub problems: Vec<EditProblem>,
-    /// The fewest edits that have to be undone so that this one can be, the newest first: the later ones in
-    /// the way, those in their way, and so on, and this one as the last. Empty if they are not known, or
-    /// undoing them would not help.
+    /// The smallest set of edits that must be undone together so that this one can be undone, the newest
+    /// first: the later edits that prevent its undo, those that prevent theirs, and so on, and this edit as
+    /// the last. Empty if they are not known, or if undoing them would not help.
     pub together: Vec<EditId>,
 }
 
@@ -76,30 +77,31 @@ impl fmt::Display for UndoProblems {
     }
 }
 
-/// A file that is not what the edit left.
+/// A file that has changed since the edit.
 #[derive(Debug)]
 pub struct Conflict {
     /// The index of the file in the edit.
     pub file: usize,
-    /// The digest that it has now; `None` if there is no such file.
+    /// The file's present digest; `None` if there is no such file.
     pub now: Option<Digest>,
-    /// The later edit that is in the way, if one is known; the newest, if several are.
+    /// The later edit that prevents the undo, if one is known; if there are several, the newest.
     pub later: Option<LaterEdit>,
-    /// All edits that must be undone before this one, oldest first; empty if they are not known, or another
-    /// program has changed the file.
+    /// All edits that must be undone before this one, oldest first; empty if they are not known, or if
+    /// another program has changed the file.
     pub by: Vec<EditId>,
 }
 
-/// An edit of the same file that was made after the one that is to be undone.
+/// An edit of the same file that was made after the edit to undo.
 #[derive(Debug)]
 pub struct LaterEdit {
-    /// The edit; `None` if it is withheld, because some of its files lie outside the roots.
+    /// The edit; `None` if it is withheld, because some of its files are outside the roots.
     pub entry: Option<Entry>,
-    /// Whether the file is still as this edit left it, so that no other program has changed it since.
+    /// Whether the file still has the content that this later edit left, so that no other program has changed
+    /// it since.
     pub left_it_so: bool,
 }
 
-/// Takes an edit back, in all of its files or in none. Others may have changed them elsewhere.
+/// Undoes an edit, in all of its files or in none. Others may have changed the files elsewhere.
 pub(crate) fn undo(
     workspace: &Workspace,
     id: &EditId,
@@ -112,7 +114,7 @@ pub(crate) fn undo(
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
-    // Once a file has moved, another can have its name and its bytes.
+    // Once a file has moved, another file can have its name and its bytes.
     let moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
@@ -130,11 +132,12 @@ pub(crate) fn undo(
     }
 }
 
-/// A file of an edit after changes by others that neither touch nor border the bytes that the edit wrote.
+/// A file of an edit that others have since changed, but neither in nor next to the bytes that the edit
+/// wrote.
 struct Carried {
-    /// The digest of the file now.
+    /// The file's present digest.
     digest: Digest,
-    /// The splices that undo the edit there; none for a file that the edit moved.
+    /// The splices that undo the edit in the present content; none for a file that the edit moved.
     splices: SpliceSet,
 }
 
@@ -157,8 +160,9 @@ fn carry(workspace: &Workspace, entry: &Entry, row: usize, undo: &Undo) -> Optio
     Some(Carried { digest, splices })
 }
 
-/// Separates the files that have changed since from all other problems, and looks for the later edit that is
-/// in the way. A file in `moved` counts as changed: by now, another may have its name and bytes.
+/// Separates the files that have changed since the edit from all other problems, and searches for the later
+/// edits that prevent the undo. A file in `moved` counts as changed: by now, another file may have its name
+/// and bytes.
 fn told_apart(
     workspace: &Workspace,
     (entry, undos): (Entry, &[Undo]),
@@ -196,7 +200,7 @@ fn told_apart(
             let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
             later.map(|later| later_edit(later, path, now))
         };
-        // Without that one, the file is as the edit left it.
+        // If that later edit is undone, the file is as the edit to undo left it.
         let is_next = |later: &&Entry| {
             let left = entry.files.get(file).and_then(|row| row.after);
             later.files.iter().any(|row| Some(&*row.path) == path && row.before == left)
@@ -226,16 +230,16 @@ fn told_apart(
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others, together }))
 }
 
-/// The most edits that are named as going together.
+/// The maximum number of edits in [`UndoProblems::together`].
 const MAX_TOGETHER: usize = 100;
 
-/// Returns the edits to undo together with an edit: those in its way, those in their way, and so on, and
-/// this one as the last. Returns `None` if one of them is not kept, is withheld, or moved a file back, if
-/// they are too many, or if undoing one would bring back what another one had undone for a third.
+/// Returns the edits to undo together with an edit: those that prevent its undo, those that prevent theirs,
+/// and so on, and this edit as the last. Returns `None` if one of them is not kept, is withheld, or moved a
+/// file back, if there are too many, or if undoing one of them would restore an edit that must stay undone.
 fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
     let history = &workspace.history;
     let mut together = BTreeSet::new();
-    // Later edits that must not be undone.
+    // The later edits that must not be undone.
     let mut stay = BTreeSet::new();
     let mut next: Vec<EditId> = conflicts.iter().flat_map(|conflict| conflict.by.clone()).collect();
     next.push(entry.id.clone());
@@ -244,7 +248,8 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
             continue;
         }
         let (member, undos) = history.get(&id).ok()??;
-        // Once this is undone, a file that was moved back and forth may not be where the others expect it.
+        // After this member is undone, a file that was moved back and forth may not be where the others
+        // expect it.
         let is_move_back =
             member.undoes.is_some() && (0..undos.len()).any(|row| member.moved_at(row).is_some());
         if together.len() > MAX_TOGETHER || is_move_back || !is_in_roots(workspace, &member) {
@@ -269,7 +274,8 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
     Some(listed.into_iter().map(|entry| entry.id).collect())
 }
 
-/// Carries out the changes that turn the files of an edit back, each where it stands now if it is `carried`.
+/// Carries out the changes that undo an edit in its files. For a file that is in `carried`, uses the splices
+/// for its present content.
 fn take_back(
     workspace: &Workspace,
     entry: &Entry,
@@ -278,7 +284,7 @@ fn take_back(
     options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    // The digests that the edit left.
+    // The digests that the past edit left, one for each of `edits`.
     let mut lefts = Vec::new();
     let carried = |row: usize| carried.get(row).and_then(Option::as_ref);
     let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
@@ -292,7 +298,7 @@ fn take_back(
         if entry.moved_at(row).is_some()
             && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
         {
-            // If the file was edited, too, the row of that follows.
+            // If the file was also edited, the row of that change follows.
             let edited = rows.next_if(|(_, (row, _))| row.is_change_of(moved));
             left = edited.map_or(moved.after, |(_, (file, _))| file.after);
             let change = if let Some((row, (file, undo))) = edited {
@@ -318,7 +324,7 @@ fn take_back(
     let rows_of = |entry: usize| rows_of_edits.get(entry).copied().unwrap_or((entry, entry));
     let done = edit(workspace, &edits, options).map_err(|problems| {
         let problem = |EditProblem { entry, reason }| match (rows_of(entry), reason) {
-            // The old place of a moved file has a row of its own.
+            // The old place of a moved file has a separate row.
             ((row, _), Reason::OfTarget(reason)) => EditProblem { entry: row, reason: since(*reason) },
             ((_, row), reason) => EditProblem { entry: row, reason: since(reason) },
         };
@@ -341,14 +347,14 @@ fn take_back(
     })
 }
 
-/// A change that turns a file of an edit back.
+/// A change that undoes an edit in one file.
 struct Turned<'a> {
-    /// The file, where it is now.
+    /// The row of the file at its present place.
     file: &'a EntryFile,
-    /// The file's former place, if it was moved.
+    /// The row of the file's former place, if it was moved.
     move_to: Option<&'a EntryFile>,
     directories: &'a [PathBuf],
-    /// `None` if the history does not tell what the file must hold now.
+    /// `None` if the history does not have the content that the file must have now.
     change: Option<EditChange<'a>>,
 }
 
@@ -363,7 +369,8 @@ impl<'a> Turned<'a> {
     }
 }
 
-/// Returns the change that turns the bytes of a file back, as they are now if that is `carried`.
+/// Returns the change that undoes an edit in a file's bytes: in its present bytes if `carried`, otherwise in
+/// the bytes that the edit left.
 fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) -> Option<EditChange<'a>> {
     if let Some(Carried { digest, splices }) = carried {
         return Some(EditChange::Restore { after: *digest, splices });
@@ -376,8 +383,8 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) ->
     }
 }
 
-/// Returns a reason as an undo reports it. If another file has the name of one that is to come back, that
-/// file counts as changed, since the edit did not leave it there.
+/// Returns a reason as an undo reports it. If another file has the name of a file that is to be restored, the
+/// name counts as changed, since the edit did not leave that file there.
 fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),
