@@ -1,4 +1,4 @@
-//! All that machines share: [`Cluster`].
+//! Everything that machines share: [`Cluster`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 use crate::root_names::RootNames;
 
-/// The time that an edit waits for a database that does not answer. A read does not wait.
+/// The maximum time that an edit waits for a database that does not answer. A read does not wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The rule for edits while the database cannot be reached.
@@ -31,11 +31,11 @@ pub enum WithoutDatabase {
     /// They are refused, after waiting some seconds for the database to come back.
     #[default]
     Refuse,
-    /// They go on at once, as without a journal, and warn that they lack it.
+    /// They are made at once, without a journal, and warn of that.
     GoOn,
 }
 
-/// The journal and the history of all machines, in a database, and the names that directories have on each.
+/// The journal and the history of all machines, in a database, and the names of directories on all machines.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     pub(crate) link: JournalLink,
@@ -43,8 +43,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Reads the files that the URL names, and looks its hosts up. Connects to nothing. The error is for the
-    /// person who wrote the URL.
+    /// Reads the files that the URL names, and looks up its hosts. Does not connect. The error is meant for
+    /// the person who wrote the URL.
     pub fn new(
         url: StateUrl,
         without: WithoutDatabase,
@@ -55,8 +55,8 @@ impl Cluster {
         Ok(Self { link: JournalLink { database, observer, roots: roots.into() }, without })
     }
 
-    /// Tells what is wrong with the database, and what is kept in it. Changes nothing there and makes no
-    /// schema. Takes at most some seconds for each of its hosts.
+    /// Reports the problems of the database, and the amounts of data in it. Changes nothing there and creates
+    /// no schema. Takes at most some seconds for each host.
     #[must_use]
     pub fn examine(&self) -> DatabaseReport {
         self.link.database.examine()
@@ -72,7 +72,7 @@ impl Cluster {
         if self.is_needed() { PATIENCE } else { Duration::ZERO }
     }
 
-    /// Asks for records. If the session ends meanwhile, the statement is repeated, since it only reads.
+    /// Reads records. If the session ends meanwhile, repeats the statement, since it only reads.
     fn records(
         &self,
         statement: &'static str,
@@ -96,7 +96,7 @@ impl Journal for Cluster {
         let fail = |error| failed(Operation::WriteJournal, first, error);
         let everywhere = Everywhere(&self.link.roots);
         let keys = subjects.iter().map(|subject| everywhere.key(&subject.path));
-        // A file of a call can have several entries.
+        // Several entries of a call can name the same file.
         let files: Option<BTreeMap<Vec<u8>, String>> = keys.collect();
         let (Some(files), Some(contents)) = (files, first_part(subjects, &everywhere)) else {
             return Err(fail(DatabaseError::Unnamed));
@@ -119,17 +119,17 @@ impl Journal for Cluster {
                 record.is_begun();
                 Ok(Box::new(record))
             }
-            // Another record names one of the files, and was not there at the check before.
+            // Another record that names one of the files was added after the last check.
             Err(error) if error.is_taken() => {
                 Err(StoreError::new(Operation::WriteJournal, first, StoreErrorKind::Changed))
             }
-            // The statement may have been carried out.
+            // It is unknown whether the statement was carried out.
             Err(error) if error.is_lost() => match record.adopt() {
                 Ok(_) => {
                     record.is_begun();
                     Ok(Box::new(record))
                 }
-                // If it was carried out all the same, the record is abandoned, and there is nothing to
+                // If it was carried out nevertheless, the record is abandoned, and there is nothing to
                 // recover.
                 Err(_) => Err(fail(error)),
             },

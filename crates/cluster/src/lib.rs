@@ -1,6 +1,6 @@
-//! The state that several machines share: journal and history in a `PostgreSQL` database, and the names of
-//! directories on all machines. [`Cluster`] is all of it; a workspace of
-//! [`mcp_text_editor_store`] takes it by [`WorkspaceBuilder::shared`].
+//! The state that several machines share: journal and history in a `PostgreSQL` database, and names for
+//! directories that are the same on all machines. [`Cluster`] has all of it; [`WorkspaceBuilder::shared`]
+//! gives it to a workspace of [`mcp_text_editor_store`].
 //!
 //! [`WorkspaceBuilder::shared`]: mcp_text_editor_store::WorkspaceBuilder::shared
 

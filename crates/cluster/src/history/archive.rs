@@ -17,11 +17,11 @@ use crate::history::{read, write};
 use crate::postgres::database::{Database, Work};
 use crate::root_names::RootNames;
 
-/// The number of edits that are asked for at once: each comes with its diffs.
+/// The maximum number of edits that are read at once, since each comes with its diffs.
 const PAGE: usize = 32;
 
-/// Past edits in a database that several machines share. Edits have the order in which the database took
-/// them, and its time. The clocks of the machines do not count.
+/// Past edits in a database that several machines share. Their order is that in which the database received
+/// them, and their times are from its clock. The machines' clocks are not used.
 #[derive(Debug)]
 pub(crate) struct SharedArchive {
     database: Database,
@@ -30,7 +30,7 @@ pub(crate) struct SharedArchive {
 }
 
 impl SharedArchive {
-    /// Returns the history in this database. It does not ask the database for anything yet.
+    /// Returns the archive in this database, without querying the database.
     pub(crate) fn new(database: Database, names: Arc<RootNames>) -> Self {
         Self { database, names, bounds: write::Bounds::default() }
     }
@@ -42,7 +42,7 @@ impl SharedArchive {
         self.database.run(work).map_err(|error| of_database(&error))
     }
 
-    /// Returns one edit, by its number or its id, with its files.
+    /// Returns one edit, by its number or its id, with its files and their undos.
     fn one(&self, conditions: Conditions) -> Result<Option<read::EditRow>, NotKept> {
         Ok(self.run(move |client| Box::pin(read::page(client, conditions, 1, true)))?.pop())
     }
@@ -55,7 +55,7 @@ impl Archive for SharedArchive {
         edit: &NewEdit<'_>,
         _: bool,
     ) -> Result<(EditId, SystemTime), NotKept> {
-        // The database syncs all that it acknowledges, unless it is configured otherwise.
+        // The database syncs everything that it acknowledges, unless it is configured otherwise.
         let (id, time, bytes) = write::record(&self.database, &self.names, settings, edit)?;
         self.bounds.hold(&self.database, settings, bytes);
         Ok((id, time))
@@ -102,7 +102,7 @@ impl Archive for SharedArchive {
     }
 
     fn secret(&mut self, _: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
-        // The migration has drawn it.
+        // The migration has drawn the secret.
         self.run(|client| Box::pin(read::secret(client)))
     }
 

@@ -1,5 +1,5 @@
-//! Turns a filter into a condition of SQL, [`Conditions`], and a path of this machine into its names on all
-//! machines, [`KeyRanges`].
+//! Turns a filter into a condition of SQL, [`Conditions`], and a path of this machine into its shared names,
+//! [`KeyRanges`].
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -17,15 +17,16 @@ use crate::root_names::RootNames;
 #[derive(Clone, Default)]
 pub(super) struct KeyRanges {
     pub(super) roots: Vec<String>,
-    /// The file; `None` for all of the root.
+    /// The file's path in the root; `None` for the whole root.
     pub(super) exact: Vec<Option<Vec<u8>>>,
     /// The lower bound of the paths below the directory.
     pub(super) from: Vec<Vec<u8>>,
-    /// Their upper bound, excluded.
+    /// The exclusive upper bound of these paths.
     pub(super) to: Vec<Vec<u8>>,
 }
 
-/// The condition that an edit `e` has a file in [`KeyRanges`], whose columns are bound to these parameters.
+/// The SQL condition that an edit `e` has a file in [`KeyRanges`]. The arguments are the parameters for its
+/// four columns.
 macro_rules! in_places {
     ($roots:literal, $exact:literal, $from:literal, $to:literal) => {
         concat!(
@@ -40,7 +41,7 @@ macro_rules! in_places {
 /// Deletes the edits of files in [`KeyRanges`].
 pub(super) const FORGET: &str = concat!("delete from edits e where ", in_places!("$1", "$2", "$3", "$4"));
 
-/// Returns the shared names of a file, or of all files below a directory, in mounts below it, too.
+/// Returns the shared names of a file, or of all files below a directory, including those in mounts below it.
 pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     let asks_for_directory = os::bytes_of(path)
         .is_some_and(|bytes| bytes.last().is_some_and(|&last| std::path::is_separator(last.into())));
@@ -58,8 +59,8 @@ pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     places
 }
 
-/// The conditions on edits. A condition that is `None` is bound as null, so that one statement serves all
-/// filters.
+/// The conditions on edits. A condition that is `None` is bound as null, so that the same statement serves
+/// all filters.
 #[derive(Clone, Default)]
 pub(super) struct Conditions {
     places: Option<KeyRanges>,

@@ -1,4 +1,5 @@
-//! Reads edits from the database: [`page`], [`chain`]. [`EditRow::here`] gives one the paths of this machine.
+//! Reads edits from the database: [`page`], [`chain`]. [`EditRow::here`] converts an edit to the paths of
+//! this machine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::postgres::error::DatabaseError;
 use crate::postgres::migrations::MARK;
 use crate::root_names::{RootName, RootNames, SharedPath};
 
-/// An edit as the database has it.
+/// An edit as it is in the database.
 pub(super) struct EditRow {
     pub(super) number: i64,
     edit: Row,
@@ -28,7 +29,8 @@ pub(super) struct EditRow {
     chains: Arc<Chains>,
 }
 
-/// Returns the newest edits that meet the conditions, at most `limit`, with their undos if wanted.
+/// Returns the newest edits that meet the conditions, at most `limit`, with their undo data if `with_undo` is
+/// set.
 pub(super) async fn page(
     client: &Client,
     conditions: Conditions,
@@ -65,7 +67,7 @@ pub(super) async fn page(
     Ok(found)
 }
 
-/// Reads the chains of those of these edits that are not alone in theirs.
+/// Reads the undo chains of these edits, except chains of a single edit.
 async fn chains(client: &Client, edits: &[Row]) -> Result<Chains, Error> {
     let mut numbers: Vec<i64> = Vec::new();
     for row in edits {
@@ -94,14 +96,14 @@ fn id_of(row: &Row, column: usize) -> Result<Option<EditId>, Error> {
     Ok(row.try_get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
 }
 
-/// Returns the bytes of the keys that were kept with an edit.
+/// Returns the bytes of the root keys that were kept with an edit.
 pub(super) async fn root_keys(client: &Client, id: String) -> Result<Vec<u8>, Error> {
     let statement = "select root_keys from edits where id = $1";
     let found = client.query_typed(statement, &[(&id, Type::TEXT)]).await?;
     found.first().map_or(Ok(Vec::new()), |row| row.try_get(0))
 }
 
-/// Returns the secret of all who share the database.
+/// Returns the secret that all servers with this database share.
 pub(super) async fn secret(client: &Client) -> Result<Vec<u8>, Error> {
     let row = client.query_typed_one(&format!("select secret::text from {MARK}"), &[]).await?;
     row.try_get::<_, String>(0).map(String::into_bytes)
@@ -136,8 +138,8 @@ fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
 }
 
 impl EditRow {
-    /// Returns the edit with the paths of this machine. A file that this machine does not reach has its
-    /// root's name and its path from there on.
+    /// Returns the edit with the paths of this machine. The path of a file that this machine does not reach
+    /// is its root's name, followed by the path in the root.
     pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
         self.told(names).ok_or_else(|| NotKept::Unavailable {
             reason: "the database has an edit that this version cannot read".to_owned(),
@@ -171,7 +173,7 @@ impl EditRow {
     }
 }
 
-/// Returns the time in a row's column of that name.
+/// Returns the time in a row's column `time`.
 pub(super) fn time_of(row: &Row) -> Option<SystemTime> {
     let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>("time").ok()?).ok()?);
     UNIX_EPOCH.checked_add(since)
@@ -195,7 +197,7 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
     };
     let undo = match os::decode(kind, row.try_get(9).ok()?)? {
         Undo::Remove { directories } => {
-            // A directory that cannot be reached is left out, so it stays.
+            // A directory that this machine does not reach is left out, so an undo does not remove it.
             let local = |directory: &PathBuf| names.local(&SharedPath::of_key(os::bytes_of(directory)?)?);
             Undo::Remove { directories: directories.iter().filter_map(local).collect() }
         }
@@ -204,7 +206,7 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
     Some((file, undo))
 }
 
-/// Reads the names of directories, in their order.
+/// Reads the names of directories, sorted.
 pub(super) async fn roots(client: &Client) -> Result<Vec<Row>, Error> {
     let statement = "select name, floor(extract(epoch from made_at) * 1000)::bigint, made_by from roots order by name collate \"C\"";
     client.query_typed(statement, &[]).await
@@ -219,12 +221,13 @@ pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
     Some(KnownRoot { name, since: UNIX_EPOCH.checked_add(since)?, made_by: row.try_get(2).ok()?, here })
 }
 
-/// Turns an error of the database into the reason why it has not kept an edit, or does not show it.
+/// Turns an error of the database into the reason why an edit is not kept, or cannot be read.
 pub(super) fn of_database(error: &DatabaseError) -> NotKept {
     NotKept::Unavailable { reason: error.to_string(), remedy: Remedy::Database }
 }
 
-/// Returns the path that stands for a file that this machine does not reach. No file here has such a path.
+/// Returns the path that stands for a file that this machine does not reach. No file on this machine has such
+/// a path.
 fn elsewhere(shared: &SharedPath) -> PathBuf {
     Path::new(&format!("[{}]", shared.root)).join(&shared.relative)
 }

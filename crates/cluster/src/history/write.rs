@@ -1,4 +1,4 @@
-//! Keeps edits in the database, forgets them, and drops the oldest: [`record`], [`forget`], [`Bounds`].
+//! Keeps edits in the database, deletes them, and drops the oldest: [`record`], [`forget`], [`Bounds`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -18,7 +18,7 @@ use crate::postgres::database::{Database, Value, borrowed};
 use crate::postgres::error::DatabaseError;
 use crate::root_names::{RootNames, SharedPath};
 
-/// The most times that an id is drawn if it is taken, by a chance of 2⁻⁴⁸.
+/// The maximum number of ids that are drawn if each is already in use, which has a chance of 2⁻⁴⁸.
 const DRAWS: usize = 8;
 
 /// The overhead of an edit, and of a file in it, in bytes.
@@ -27,21 +27,21 @@ const ROW: u64 = 256;
 /// The time between two searches for edits that are too old.
 const AGED: Duration = Duration::from_hours(1);
 
-/// The time in milliseconds for which the database's clock must have been right before edits are dropped by
-/// it.
+/// The minimum age in milliseconds of the edit whose time is used as the current time to find edits that are
+/// too old. So a wrong clock that is corrected within this time drops no edit.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// The most edits that are dropped for their age at once.
+/// The maximum number of edits that are dropped for their age at once.
 const AT_ONCE: i64 = 64;
 
-/// The pause before each try to write a table without deleted rows.
+/// The pause before each attempt to rewrite a table without its deleted rows.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(200)];
 
-/// A process checks the bound in bytes whenever it has itself kept this fraction of it: a 64th.
+/// A process checks the bound in bytes whenever it has itself kept this fraction (a 64th) of the bound.
 const PART: u64 = 64;
 
-/// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit,
-/// machine and size; and of each file its position, root, path, path from the allowed directory on, encoding,
+/// Keeps an edit atomically, by one statement. Values: the id, tool, client, session, undone edit, machine
+/// and size; for each file its position, root, path, path relative to the allowed directory, encoding,
 /// digests, kind, diff and undo; and the keys of the roots.
 const RECORD: &str = "with made as (
         insert into edits (id, tool, client, session, undoes, made_by, bytes, root_keys) values ($1, $2, $3, $4, $5, $6, $7, $18) returning number, time
@@ -54,7 +54,7 @@ const RECORD: &str = "with made as (
     )
     select time from made";
 
-/// A file of an edit as the database has it.
+/// A file of an edit as it is kept in the database.
 struct FileRow {
     shared: SharedPath,
     path: Vec<u8>,
@@ -83,7 +83,7 @@ fn row(names: &RootNames, file: &EditedFile) -> Option<FileRow> {
     Some(FileRow { path: bytes_of(&shared.relative)?, relative: bytes_of(&file.relative)?, shared, undo })
 }
 
-/// Keeps an edit. Returns its id and time, and about its size in bytes.
+/// Keeps an edit. Returns its id, its time, and its approximate size in bytes.
 pub(super) fn record(
     database: &Database,
     names: &RootNames,
@@ -131,7 +131,7 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
     let encodings: Vec<&'static str> = files.clone().map(|file| file.encoding.name()).collect();
     let diffs: Vec<Vec<u8>> = files.map(|file| file.diff.clone().into_bytes()).collect();
     let positions: Vec<i64> = (0..).take(rows.len()).collect();
-    // A directory that several machines reach may have another key on each.
+    // The key of a shared directory is not kept, because it may differ between machines.
     let key = |(key, row): (&DirectoryKey, &FileRow)| {
         if row.shared.root.is_shared() { DirectoryKey::default() } else { *key }.0
     };
@@ -160,8 +160,8 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
     ]
 }
 
-/// Forgets all edits, or those of files in these places, and returns how many. The tables are written anew,
-/// so that no page holds bytes of these or of earlier ones. The second value says why that failed, if it did.
+/// Deletes all edits, or those of files in these places, and returns their number. Rewrites the tables, so
+/// that no page contains bytes of deleted edits. If that fails, the second value is the reason.
 pub(super) async fn forget(
     client: &Client,
     places: Option<KeyRanges>,
@@ -187,9 +187,9 @@ pub(super) async fn forget(
     Ok((u64::try_from(gone).unwrap_or_default(), remains))
 }
 
-/// Writes a table anew. Returns `false` if deleted rows were written, too: `vacuum (full)` keeps those that
-/// an older transaction sees, of whatever program, and counts them among the rows of the table or of its
-/// indexes. Most transactions are over in a moment, so it tries a few times.
+/// Rewrites a table. Returns `false` if deleted rows were written again: `vacuum (full)` keeps rows that an
+/// older transaction of any program still sees, and counts them as rows of the table or of its indexes. Most
+/// transactions are short, so this tries a few times.
 async fn write_anew(client: &Client, table: &str) -> Result<bool, Error> {
     let vacuum = format!("vacuum (full) {table}");
     let count = format!(
@@ -207,19 +207,20 @@ async fn write_anew(client: &Client, table: &str) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// The time at which this process last checked the bounds, and the bytes that it has kept since.
+/// The time of this process's last check of the bound in bytes, and the number of bytes that it has kept
+/// since.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     looked: Option<Instant>,
     since: u64,
-    /// The time of the last search for old edits; `None` if there may be more.
+    /// The time of the last search for edits that are too old; `None` if there may be more of them.
     aged: Option<Instant>,
 }
 
 impl Bounds {
-    /// Drops the oldest edits where all together are larger than allowed, or where they are too old by the
-    /// database's clock. Each process checks the size once it has kept a 64th of the bound, so each can
-    /// exceed the bound by that much. A failure is tried again.
+    /// Drops the oldest edits if all edits together exceed the bound in bytes, or if they are too old by the
+    /// database's clock. Each process checks the size once it has kept a 64th of the bound, so each process
+    /// can exceed the bound by that much. After a failure, the next call tries again.
     pub(super) fn hold(&mut self, database: &Database, settings: &Settings, bytes: u64) {
         self.since = self.since.saturating_add(bytes);
         let is_young = |when: Option<Instant>| when.is_some_and(|when| when.elapsed() < AGED);
@@ -241,7 +242,7 @@ impl Bounds {
     }
 }
 
-/// Drops the oldest edits, so that the others are at most this large.
+/// Drops the oldest edits, so that the rest have at most this size in bytes.
 async fn drop_beyond(client: &Client, most: i64) -> Result<(), Error> {
     let statement = "delete from edits where number <= (select max(s.number) from
         (select number, sum(bytes) over (order by number desc) as upto from edits) s where s.upto > $1)";
@@ -249,8 +250,8 @@ async fn drop_beyond(client: &Client, most: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Drops some of the edits that are too old. Ages are measured from the last edit that was kept at least a
-/// day ago. Returns whether no more are too old.
+/// Drops some of the edits that are too old. Ages are measured from the time of the last edit that was kept
+/// at least a day ago. Returns whether no edit that is too old is left.
 async fn drop_older(client: &Client, age: i64) -> Result<bool, Error> {
     let statement = "with proven as (
             select time from edits where time <= floor(extract(epoch from clock_timestamp()) * 1000) - $2 order by number desc limit 1

@@ -1,4 +1,4 @@
-//! A record of another transaction in the database: [`FoundRow`].
+//! A record that was found in the database: [`FoundRow`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::journal::statements::{self, COMMITTED, END, IS_THERE, PROVE, RELEASE,
 use crate::postgres::database::{BOUND, DatabaseSession, drawn};
 use crate::postgres::error::DatabaseError;
 
-/// A record in the database. If it was taken over, dropping this gives it up, unless it was removed.
+/// A record in the database that another process may own. If this process has taken the record over and not
+/// removed it, dropping this value releases the record.
 #[derive(Debug)]
 pub(crate) struct FoundRow {
     link: JournalLink,
@@ -21,11 +22,11 @@ pub(crate) struct FoundRow {
     epoch: u32,
     contents: Contents,
     is_abandoned: bool,
-    /// The session by which it was taken over, unless it has been removed since.
+    /// The session that has taken the record over; `None` before that, and after the removal.
     taken: Option<Arc<DatabaseSession>>,
 }
 
-/// Returns the contents of a row; the names of its temporaries are those of this epoch.
+/// Returns the contents of a row, with the names that its temporaries have in this epoch.
 fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Contents {
     let mut contents = Contents::read(text.as_bytes(), &Everywhere(&link.roots));
     contents.committed = state == COMMITTED;
@@ -36,7 +37,7 @@ fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Conten
 }
 
 impl FoundRow {
-    /// Reads a row of [`ALL`](statements::ALL); `None` if it has not these columns.
+    /// Reads a row of [`ALL`](statements::ALL); `None` if its columns are different.
     pub(crate) fn read(link: JournalLink, row: &tokio_postgres::Row) -> Option<Self> {
         let epoch = u32::try_from(row.try_get::<_, i32>(2).ok()?).unwrap_or_default();
         let contents = contents_of(&link, row.try_get(4).ok()?, row.try_get(3).ok()?, epoch);
@@ -72,7 +73,7 @@ impl FoundRecord for FoundRow {
         let found = database
             .session(BOUND)
             .and_then(|session| database.query(&session, IS_THERE, vec![statements::number(self.claim)]));
-        // If the database does not answer, it may be there.
+        // If the database does not answer, the record may still exist.
         !found.is_ok_and(|rows| rows.is_empty())
     }
 

@@ -10,7 +10,7 @@ use crate::postgres::database::Database;
 use crate::postgres::error::DatabaseError;
 use crate::root_names::RootNames;
 
-/// The database, and the observer that is told how many records are in work.
+/// The database, and the observer that counts the records in work.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalLink {
     pub(crate) database: Database,
@@ -19,7 +19,7 @@ pub(crate) struct JournalLink {
     pub(crate) roots: Arc<RootNames>,
 }
 
-/// Turns an error of the database into that of an edit that concerns this file.
+/// Turns an error of the database into the error of an edit, with the path of this file.
 pub(crate) fn failed(operation: Operation, path: &Path, error: DatabaseError) -> StoreError {
     let source = Some(io::Error::other(error));
     StoreError { source, ..StoreError::new(operation, path, StoreErrorKind::Io) }

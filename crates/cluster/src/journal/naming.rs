@@ -1,4 +1,4 @@
-//! Names for the files of a record. Every machine finds the files by them, under its own mounts:
+//! Names for the files of a record, from which every machine finds the files under its own mounts:
 //! [`Everywhere`].
 
 use std::path::{Path, PathBuf};
@@ -8,12 +8,14 @@ use mcp_text_editor_store::backend::Naming;
 
 use crate::root_names::{RootNames, SharedPath};
 
-/// A name is that of a root, U+0000, and the path from there on. A file that this machine cannot reach
-/// gets a path that leads nowhere and into no root, so that its record is left to others.
+/// A name consists of the name of a root, U+0000, and the path in the root. For a file that this machine
+/// cannot reach, the path is one that does not exist and is in no root, so that its record is left to other
+/// machines.
 pub(crate) struct Everywhere<'a>(pub(crate) &'a RootNames);
 
 impl Everywhere<'_> {
-    /// Returns a key that no other file has, and the file's name as people see it.
+    /// Returns a unique key of the file, and the file's name for people; `None` if the file has no shared
+    /// name.
     pub(crate) fn key(&self, path: &Path) -> Option<(Vec<u8>, String)> {
         let shared = self.0.shared(path)?;
         Some((Digest::of(&shared.key()?).as_bytes().to_vec(), shared.to_string()))

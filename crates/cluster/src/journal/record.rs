@@ -13,10 +13,11 @@ use crate::journal::statements::{self, ADOPT, BEGUN, CHANGE, COMMITTED, END, PRE
 use crate::postgres::database::DatabaseSession;
 use crate::postgres::error::DatabaseError;
 
-/// The time for which an owner asks what became of a statement whose answer was lost.
+/// The maximum time for which an owner tries to find out whether a statement was carried out whose answer was
+/// lost.
 const RESOLVING: Duration = Duration::from_secs(15);
 
-/// The record of a transaction. Dropping it removes it.
+/// The record of a transaction. Dropping this value removes the record.
 #[derive(Debug)]
 pub(crate) struct RowRecord {
     link: JournalLink,
@@ -26,18 +27,18 @@ pub(crate) struct RowRecord {
     contents: String,
     subjects: Vec<Subject>,
     hold: Hold,
-    /// Whether the record counts as one whose call is at work.
+    /// Whether the observer counts the record as in work.
     is_in_work: bool,
     is_kept: bool,
 }
 
-/// The hold of an owner on its record.
+/// The ownership of the record, as far as its owner knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hold {
     Ours,
-    /// It is unknown who has the record, and what it says.
+    /// It is unknown who owns the record, and what its state is.
     InDoubt,
-    /// Another has taken it over.
+    /// Another process has taken the record over.
     Lost,
 }
 
@@ -53,7 +54,7 @@ impl RowRecord {
         Self { link, session, claim, contents, subjects, hold, is_in_work, is_kept }
     }
 
-    /// Says that it is in the database.
+    /// Notes that the record is in the database.
     pub(crate) fn is_begun(&mut self) {
         (self.is_in_work, self.is_kept) = (true, false);
         (self.link.observer.records_in_work)(1);
@@ -67,8 +68,8 @@ impl RowRecord {
         failed(Operation::WriteJournal, self.path(), error)
     }
 
-    /// Makes the record belong to a session that is alive, whatever became of its last one. Returns the
-    /// record's state. Waits for a session, up to [`RESOLVING`]. Afterwards, no statement that was sent
+    /// Assigns the record to a session that is alive, whatever happened to its last session. Returns the
+    /// record's state. Waits up to [`RESOLVING`] for a session. Afterwards, no statement that was sent
     /// through another session can change the record any more.
     pub(crate) fn adopt(&mut self) -> Result<i16, StoreError> {
         let until = Instant::now() + RESOLVING;
@@ -88,7 +89,8 @@ impl RowRecord {
         }
     }
 
-    /// Gives up the record, because another machine has taken it over: this owner may not act on it any more.
+    /// Gives up the record, because another process has taken it over. This owner must not act on the record
+    /// any more.
     fn taken_over(&mut self) -> StoreError {
         self.hold = Hold::Lost;
         let why = "another machine has taken the edit over, since this one was cut off from the database";
@@ -125,7 +127,7 @@ impl RowRecord {
         }
     }
 
-    /// Sends the database a statement whose result nothing depends on.
+    /// Sends a statement to the database, and ignores a failure.
     fn tell(&self, statement: &'static str) {
         let values = vec![statements::number(self.claim)];
         if let Err(error) = self.link.database.query(&self.session, statement, values) {
@@ -179,7 +181,7 @@ impl Record for RowRecord {
         self.end(RELEASE);
     }
 
-    // Dropping it does that.
+    // Dropping the record removes it.
     fn remove(self: Box<Self>, _: bool) {}
 }
 

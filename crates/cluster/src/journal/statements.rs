@@ -1,4 +1,4 @@
-//! The statements about records, and their values.
+//! The SQL statements about records, and their values.
 
 use tokio_postgres::types::Type;
 
@@ -9,10 +9,11 @@ use crate::postgres::owner::is_free;
 pub(crate) const BEGUN: i16 = 0;
 /// All temporaries are complete.
 pub(crate) const PREPARED: i16 = 1;
-/// Recovery goes forward from here on.
+/// The transaction is committed: recovery completes it.
 pub(crate) const COMMITTED: i16 = 2;
 
-/// Values: owner, claim, contents, the process that makes it, the keys of the files, their paths.
+/// Adds a record. Values: owner, claim, contents, the process that creates it, the keys of the files, their
+/// paths.
 pub(crate) const BEGIN: &str = "with made as (
         insert into records (owner, claim, contents, made_by) values ($1, $2, $3, $4) returning id
     ), named as (
@@ -21,23 +22,24 @@ pub(crate) const BEGIN: &str = "with made as (
     )
     select id from made";
 
-/// Values: claim, owner, the state before, the state after, contents. Repeating it does nothing.
+/// Changes the state of a record. Values: claim, owner, the old state, the new state, contents. Repeating the
+/// statement changes nothing.
 pub(crate) const CHANGE: &str = "update records set state = $4, contents = coalesce($5, contents)
     where claim = $1 and owner = $2 and state in ($3, $4) returning id";
 
 /// Values: claim, owner.
 pub(crate) const PROVE: &str = "select id from records where claim = $1 and owner = $2";
 
-/// Values: claim, the owner's new session.
+/// Assigns a record to another session of its owner. Values: claim, the key of the new session.
 pub(crate) const ADOPT: &str = "update records set owner = $2 where claim = $1 returning state";
 
 /// Values: claim.
 pub(crate) const END: &str = "delete from records where claim = $1";
 
-/// Gives a record up, so that anybody may take it over. Values: claim.
+/// Releases a record, so that any process may take it over. Values: claim.
 pub(crate) const RELEASE: &str = "update records set owner = 0 where claim = $1";
 
-/// Values: claim, and the claim and session of the process that takes it over.
+/// Takes an abandoned record over. Values: its claim, and the new claim and session.
 pub(crate) const TAKE_OVER: &str = concat!(
     "update records r set claim = $2, owner = $3, epoch = epoch + 1 where r.claim = $1 and ",
     is_free!(),
@@ -48,7 +50,7 @@ pub(crate) const TAKE_OVER: &str = concat!(
 pub(crate) const ALL: &str =
     concat!("select r.id, r.claim, r.epoch, r.state, r.contents, ", is_free!(), " from records r");
 
-/// Returns the same columns of the records that are abandoned and may show in files.
+/// Returns the same columns of the abandoned records whose files may be partly changed.
 pub(crate) const ABANDONED: &str = concat!(
     "select r.id, r.claim, r.epoch, r.state, r.contents, true from records r where r.state > 0 and ",
     is_free!()

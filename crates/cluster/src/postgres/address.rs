@@ -5,17 +5,17 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// The longest time that the lookup of a name may take.
+/// The timeout of the lookup of a name.
 const BOUND: Duration = Duration::from_secs(3);
 
-/// The latest known addresses of names. A name is looked up anew for each connection, since a
-/// database that fails over can have another address. If the lookup fails, the known addresses are used:
-/// behind Landlock, the system's resolver may lack a file.
+/// The last known addresses of names. A name is looked up again for each connection, since a database can
+/// have another address after a failover. If the lookup fails, the last known addresses are used: under
+/// Landlock, the system's resolver may be denied a file.
 #[derive(Default, Debug)]
 pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
 
 impl Addresses {
-    /// Returns the addresses of a host; not longer than [`BOUND`].
+    /// Returns the addresses of a host, within [`BOUND`].
     pub(super) fn of(&self, name: &str) -> Vec<IpAddr> {
         if let Ok(address) = name.parse() {
             return vec![address];
@@ -37,8 +37,8 @@ impl Addresses {
     }
 }
 
-/// Looks a name up on a thread of its own, and abandons the thread if it takes too long: getaddrinfo(3) has
-/// no timeout.
+/// Looks a name up on a separate thread, and abandons the thread if it takes too long: getaddrinfo(3) has no
+/// timeout.
 fn looked_up(name: &str) -> Vec<IpAddr> {
     let (send, receive) = mpsc::channel();
     let wanted = name.to_owned();

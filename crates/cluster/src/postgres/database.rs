@@ -1,9 +1,9 @@
-//! A database that any thread can ask, and that answers in time or not at all: [`Database`].
+//! A database that any thread can query, with a timeout for each query: [`Database`].
 //!
-//! One session is kept open for its advisory lock, by which others know that this process lives:
-//! [`DatabaseSession`]. Only that session writes what belongs to the process, so each such statement proves
-//! that the lock is held. If the session ends, another is opened, with another lock. Everything else goes
-//! through a second connection, [`Database::run`].
+//! One session is kept open for its advisory lock, which tells others that this process lives:
+//! [`DatabaseSession`]. Only that session changes the records of the process, so each such statement proves
+//! that the lock is held. If the session ends, another session is opened, with another lock. Everything else
+//! uses a second connection, [`Database::run`].
 
 use std::fmt;
 use std::future::Future;
@@ -27,10 +27,10 @@ use crate::postgres::pool;
 use crate::postgres::report::DatabaseReport;
 use crate::postgres::session::{Running, SILENCE, SessionSettings, connect};
 
-/// The time that a statement may take, and that a caller waits for a session.
+/// The maximum time that a statement may take, and that a caller waits for a session.
 pub(crate) const BOUND: Duration = Duration::from_secs(8);
 
-/// The pause before a connection is tried again.
+/// The pause before the next attempt to connect.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// A value of a statement, with its type.
@@ -39,11 +39,11 @@ pub(crate) type Value = (Box<dyn ToSql + Sync + Send>, Type);
 /// The future of some work with a connection.
 pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, tokio_postgres::Error>> + Send + 'c>>;
 
-/// A database, for all threads of a process. The sessions end when the last clone is dropped.
+/// A database for all threads of a process. Its connections end when the last clone is dropped.
 #[derive(Clone)]
 pub(crate) struct Database(Arc<Door>);
 
-/// Ends the thread when it is dropped.
+/// The shared part of the clones. Dropping it ends the thread.
 struct Door {
     inner: Arc<Inner>,
     handle: OnceLock<Option<Handle>>,
@@ -62,26 +62,26 @@ struct Inner {
 
 /// The state of the session, as far as this process knows.
 enum State {
-    /// It is being opened for the first time.
+    /// The session is being opened for the first time.
     Opening,
     Up(Arc<DatabaseSession>),
     Down(DatabaseError),
 }
 
-/// A session whose advisory lock says that this process lives.
+/// A session whose advisory lock shows that this process lives.
 #[derive(Debug)]
 pub(crate) struct DatabaseSession {
     client: Client,
-    /// The number of the lock. No two sessions have the same.
+    /// The number of the lock, which is different for each session.
     pub(crate) key: i64,
-    /// The server's process for this session. If another one answers, a pool stands in between.
+    /// The server's process for this session. If another process answers, there is a pool in between.
     process: i32,
     is_over: AtomicBool,
     over: Notify,
 }
 
 impl DatabaseSession {
-    /// Ends the session, since it is unknown what becomes of its last statement.
+    /// Ends the session, because it is unknown whether its last statement is carried out.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         self.over.notify_one();
@@ -116,7 +116,7 @@ impl Inner {
 }
 
 impl Database {
-    /// Makes a database. It connects to nothing, and starts no thread, before it is first used.
+    /// Creates a database, which does not connect or start a thread before its first use.
     pub(crate) fn new(settings: Arc<SessionSettings>, observer: Observer) -> Self {
         let inner = Inner {
             settings,
@@ -134,13 +134,13 @@ impl Database {
         self.0.inner.settings.ports()
     }
 
-    /// Reports what is wrong with it, and what is kept in it. Changes nothing there. Takes at most some
-    /// seconds for each host.
+    /// Reports the problems of the database, and the amounts of data in it. Changes nothing there. Takes at
+    /// most some seconds for each host.
     pub(crate) fn examine(&self) -> DatabaseReport {
         examine(&self.0.inner.settings)
     }
 
-    /// Starts the thread that keeps the session, if it is not running.
+    /// Starts the thread that keeps the session, if it is not running, and returns its handle.
     fn handle(&self) -> Result<&Handle, DatabaseError> {
         let start = || {
             let runtime = Builder::new_current_thread().enable_all().build().ok()?;
@@ -153,8 +153,8 @@ impl Database {
         handle.ok_or_else(|| DatabaseError::Unreachable("no thread can be started".to_owned()))
     }
 
-    /// Returns the session. Waits for one up to `patience`, and up to [`BOUND`] while the first one is being
-    /// opened. With no patience it returns at once if the session is known to be down.
+    /// Returns the session. Waits up to `patience` for a session, and up to [`BOUND`] while the first session
+    /// is being opened. If `patience` is zero, fails at once when the session is known to be down.
     pub(crate) fn session(&self, patience: Duration) -> Result<Arc<DatabaseSession>, DatabaseError> {
         self.handle()?;
         let inner = &self.0.inner;
@@ -176,7 +176,7 @@ impl Database {
         }
     }
 
-    /// Tells why there is no session right now. Waits for nothing.
+    /// Checks that there is a session right now; the error says why not. Never waits.
     pub(crate) fn check(&self) -> Result<(), DatabaseError> {
         self.handle()?;
         match &*self.0.inner.state() {
@@ -186,8 +186,8 @@ impl Database {
         }
     }
 
-    /// Runs a statement in the session. After an error with [`DatabaseError::is_lost`], it is unknown whether
-    /// the statement was carried out, and the session is over.
+    /// Runs a statement in the session. If [`DatabaseError::is_lost`] holds for the error, it is unknown
+    /// whether the statement was carried out, and the session has ended.
     pub(crate) fn query(
         &self,
         session: &Arc<DatabaseSession>,
@@ -203,13 +203,13 @@ impl Database {
         done
     }
 
-    /// Does some work, such as a transaction, with the second connection, which nobody else uses meanwhile.
-    /// If the work fails other than by a refusal, the next work gets a new connection.
+    /// Runs `work`, such as a transaction, with exclusive use of the second connection. If it fails, except
+    /// by a refusal of the server, the next work gets a new connection.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl for<'c> FnOnce(&'c mut Client) -> Work<'c, T> + Send + 'static,
     ) -> Result<T, DatabaseError> {
-        // Fails at once where the database is known to be down.
+        // Fails at once if the database is known to be down.
         self.session(Duration::ZERO)?;
         let inner = self.0.inner.clone();
         self.wait_for_any(async move {
@@ -219,7 +219,7 @@ impl Database {
                 None => connect(&inner.settings).await?,
             };
             let done = work(&mut client).await.map_err(|error| DatabaseError::of_statement(&error));
-            // A connection whose answer is unknown is dropped. So is one whose future is dropped.
+            // The connection is dropped if its answer was lost, or if this future is dropped.
             if !done.as_ref().is_err_and(DatabaseError::is_lost) {
                 *second = Some((client, running));
             }
@@ -234,7 +234,7 @@ impl Database {
         self.wait_for_any(async move { work.await.map_err(|error| DatabaseError::of_statement(&error)) })
     }
 
-    /// Has the thread do some work, and waits for it, no longer than [`BOUND`] and a second.
+    /// Runs work on the database's thread, and waits for it, at most [`BOUND`] plus a second.
     fn wait_for_any<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, DatabaseError>> + Send + 'static,
@@ -243,10 +243,10 @@ impl Database {
         let (send, receive) = mpsc::channel();
         self.handle()?.spawn(async move {
             let done = timeout(BOUND, work).await;
-            // If nobody waits for it any more, the answer is as good as lost.
+            // If the caller no longer waits, the answer counts as lost.
             let _ = send.send(done.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs()))));
         });
-        // The thread itself can be late.
+        // The thread itself can be delayed, so the caller has a timeout, too.
         let done = receive.recv_timeout(BOUND + Duration::from_secs(1));
         let done = done.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())));
         let observer = &self.0.inner.observer;
@@ -258,7 +258,7 @@ impl Database {
     }
 }
 
-/// Keeps a session open until the database is not needed any more.
+/// Keeps a session open until the database is no longer needed.
 async fn keep_session(inner: &Inner) {
     loop {
         let opened = tokio::select! {
@@ -294,7 +294,7 @@ async fn keep_session(inner: &Inner) {
     }
 }
 
-/// Opens a session, and takes its lock. The second connection is opened along with it, since only two tell
+/// Opens a session, and takes its lock. Also opens the second connection, since only two connections can show
 /// whether a pool shares sessions.
 async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), DatabaseError> {
     let (client, running) = connect(&inner.settings).await?;
@@ -315,7 +315,8 @@ async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), Database
     if is_pooled.map_err(|error| DatabaseError::of_statement(&error))? {
         return Err(DatabaseError::Pooled);
     }
-    // If the second connection is in use now, it has ended, or will soon.
+    // If the former second connection is still in use, the new one is dropped: the former has ended, or will
+    // soon.
     if let Ok(mut kept) = inner.second.try_lock() {
         *kept = Some(second);
     }
@@ -329,8 +330,8 @@ async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), Database
     Ok((session.into(), running))
 }
 
-/// Sends a statement after each pause, so that the server does not end the session for silence. Returns why
-/// that failed.
+/// Sends a statement after each pause, so that the server does not end the session for silence. Returns only
+/// when that fails, with the reason.
 async fn heartbeat(session: &DatabaseSession, pause: Duration) -> DatabaseError {
     let bound = SILENCE / 2;
     loop {
@@ -344,15 +345,15 @@ async fn heartbeat(session: &DatabaseSession, pause: Duration) -> DatabaseError 
     }
 }
 
-/// Returns values as the client takes them.
+/// Returns values in the form that the client accepts.
 pub(crate) fn borrowed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
     values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect()
 }
 
-/// Returns a random number for a lock or a claim. It has 62 bits, so no other process draws it. It is never
-/// 0: that number stands for no owner.
+/// Returns a random number for a lock or a claim. It has 62 bits, so no other process draws the same. It is
+/// never 0, which stands for no owner.
 pub(crate) fn drawn() -> i64 {
-    // std seeds it from the system.
+    // std takes the seed from the system.
     let drawn = RandomState::new().build_hasher().finish() >> 2;
     i64::try_from(drawn).unwrap_or(1).max(1)
 }

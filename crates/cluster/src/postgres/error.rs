@@ -1,17 +1,17 @@
-//! The reasons why the database did not do what it was asked for: [`DatabaseError`].
+//! The errors of the database: [`DatabaseError`].
 
 use std::error::Error;
 
-/// The reason why the database did not do what it was asked for. No text of it holds a password.
+/// The reason why the database did not carry out a request. Its texts never contain a password.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// It cannot be reached, or does not let this role in, or is no server that takes writes.
+    /// It cannot be reached, does not admit this role, or is not a server that accepts writes.
     #[error("the database cannot be reached: {0}")]
     Unreachable(String),
     /// It did not answer in time.
     #[error("the database did not answer within {0} seconds")]
     TimedOut(u64),
-    /// A pool in front of it hands sessions on, so their locks prove nothing.
+    /// A pool in front of it passes sessions on to other clients, so their locks prove nothing.
     #[error(
         "a pool hands the sessions of the database on after each transaction, so that nobody's lock can be known by them; the URL is to name the database itself, or a pool in session mode"
     )]
@@ -22,7 +22,7 @@ pub enum DatabaseError {
     /// Its schema is not one that this version can use.
     #[error("{0}")]
     Schema(String),
-    /// A directory has no name by which other machines know it.
+    /// A directory has no name that other machines know.
     #[error("other machines do not know its directory by any name; --root-name gives it one")]
     Unnamed,
     /// It refused a statement.
@@ -42,8 +42,8 @@ impl DatabaseError {
     /// Returns the error of a statement.
     pub(crate) fn of_statement(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            // Classes 57 and 25: the server shuts down or starts up, ends the session, or takes no writes any
-            // more.
+            // Classes 57 and 25: the server shuts down or starts up, ends the session, or accepts no writes
+            // any more.
             Some(answer) if matches!(answer.code().code().get(..2), Some("57" | "25")) => {
                 Self::Ended(answer.message().to_owned())
             }
@@ -59,7 +59,7 @@ impl DatabaseError {
         Self::Unreachable(format!("{to}: {}", told(error)))
     }
 
-    /// Tells whether the statement was refused because of a key that another row has.
+    /// Tells whether the statement was refused because another row has the same key.
     pub(crate) fn is_taken(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == UNIQUE_VIOLATION)
     }
@@ -70,7 +70,7 @@ impl DatabaseError {
     }
 }
 
-/// Returns an error and its causes, in one line.
+/// Returns the text of an error and its causes, in one line.
 pub(super) fn told(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();
@@ -78,7 +78,7 @@ pub(super) fn told(error: &tokio_postgres::Error) -> String {
     with_causes(error)
 }
 
-/// Returns an error and its causes, but for those that it names itself.
+/// Returns the text of an error and its causes, without causes that the text already contains.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

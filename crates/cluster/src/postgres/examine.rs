@@ -1,4 +1,4 @@
-//! Examines a database without changing anything: [`examine`]. Nothing is made, migrated or locked; the
+//! Examines a database without changing anything: [`examine`]. Nothing is created, migrated or locked; the
 //! statements only read.
 
 use std::error::Error as _;
@@ -22,15 +22,15 @@ use crate::postgres::report::{
 };
 use crate::postgres::session::{self, HostLogin, Running, SessionSettings, open};
 
-/// The longest time to examine one host.
+/// The timeout of the examination of one host.
 const BOUND: Duration = Duration::from_secs(8);
 
-/// The oldest version that has all that this program uses (`idle_session_timeout`), in the server's
-/// numbering.
+/// The oldest server version that has everything that this program uses (`idle_session_timeout`), in the
+/// server's numbering.
 const OLDEST: i32 = 140_000;
 
-/// Examines each host of a database: whether it can be reached and used, and what is kept there. Takes at
-/// most some seconds for each host.
+/// Examines each host of a database: whether it can be reached and used, and how much data is kept there.
+/// Takes at most some seconds for each host.
 pub(super) fn examine(settings: &SessionSettings) -> DatabaseReport {
     let runtime = Builder::new_current_thread().enable_all().build();
     let hosts = settings.hosts.iter().map(|login| {
@@ -55,12 +55,12 @@ fn latest() -> i32 {
     i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX)
 }
 
-/// Examines one host, at the first of its addresses that lets this role in.
+/// Examines one host, at the first of its addresses that admits this role.
 async fn host(settings: &SessionSettings, login: &HostLogin) -> Result<DatabaseFacts, NoSession> {
     let is_tcp = login.is_tcp();
     let mut why = NoSession::UnknownName;
     for mut config in settings.configs(login) {
-        // A standby, too, must be reached, so that the report can say that it is one.
+        // A connection to a standby must succeed, too, so that the report can say that it is a standby.
         config.target_session_attrs(TargetSessionAttrs::Any);
         match connected(settings, config.clone(), is_tcp).await {
             Ok((client, _running)) => {
@@ -75,7 +75,7 @@ async fn host(settings: &SessionSettings, login: &HostLogin) -> Result<DatabaseF
     Err(why)
 }
 
-/// Connects, in time; the error is `None` where there was no answer.
+/// Connects, with a timeout; the error is `None` if there was no answer.
 async fn connected(
     settings: &SessionSettings,
     config: Config,
@@ -85,7 +85,7 @@ async fn connected(
     opened.map_or(Err(None), |opened| opened.map_err(Some))
 }
 
-/// Tells why a connection was refused.
+/// Returns the reason why a connection failed, from the error.
 fn no_session(error: &Error) -> NoSession {
     if let Some(answer) = error.as_db_error() {
         let message = answer.message().to_owned();
@@ -114,7 +114,7 @@ fn no_session(error: &Error) -> NoSession {
 
 fn of_tls(fault: &rustls::Error) -> NoSession {
     match fault {
-        // The signature is bad if another authority of the same name is known.
+        // The signature counts as bad if another authority with the same name is known.
         rustls::Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,
         ) => NoSession::UnknownAuthority,
@@ -125,7 +125,7 @@ fn of_tls(fault: &rustls::Error) -> NoSession {
     }
 }
 
-/// Asks a server for all that the report says of it.
+/// Queries a server for the facts of the report.
 async fn facts(
     settings: &SessionSettings,
     client: &Client,
@@ -142,7 +142,8 @@ async fn facts(
     let answered = now();
     let is_pooled = match connected(settings, config.clone(), is_tcp).await {
         Ok((second, _running)) => is_pooled(client, &second).await?,
-        // A server with no room for a second connection reports that to the next client.
+        // This is no fault to report here: a server without room for a second connection reports that to the
+        // next client.
         Err(_) => false,
     };
     let (is_standby, is_read_only) = (row.try_get(2)?, row.try_get(3)?);
@@ -179,14 +180,14 @@ fn milliseconds(time: std::time::SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Measures how far a time lies outside the span between the question and the answer.
+/// Measures how far the server's time is outside the span between the query and the answer.
 fn offset(asked: i64, theirs: i64, answered: i64) -> ClockOffset {
     let (behind, ahead) = (asked.saturating_sub(theirs), theirs.saturating_sub(answered));
     let by = Duration::from_millis(u64::try_from(behind.max(ahead)).unwrap_or_default());
     ClockOffset { by, is_ahead: ahead > 0 }
 }
 
-/// Returns the state of the schema, and the amounts of what is kept in it.
+/// Returns the state of the schema, and the amounts of data in it.
 async fn schema(client: &Client, schema: &str) -> Result<SchemaState, Error> {
     let statement = "select n.oid is not null, has_database_privilege(current_database(), 'CREATE'),
             coalesce(has_schema_privilege(n.oid, 'USAGE'), false), coalesce(has_schema_privilege(n.oid, 'CREATE'), false),
@@ -255,7 +256,7 @@ async fn lacks(client: &Client, schema: &str) -> Result<Vec<SchemaLack>, Error> 
     rows.iter().map(lack).collect()
 }
 
-/// Counts what is kept. The schema's name is already in quotes.
+/// Counts the data in the schema. The schema's name must be in quotes already.
 async fn kept(client: &Client, schema: &str) -> Result<Kept, Error> {
     let statement = format!(
         "select count(*) filter (where not {free}), count(*) filter (where {free}),

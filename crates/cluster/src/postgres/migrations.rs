@@ -6,13 +6,13 @@ use tokio_postgres::types::Type;
 
 use crate::postgres::error::DatabaseError;
 
-/// The statements that make each version from the one before; the first begins with an empty schema. A
-/// released text never changes. The search path has this program's schema alone.
+/// The statements that create each version from the previous one; the first starts from an empty schema. The
+/// text of a released version never changes. The search path has only this program's schema.
 pub(super) const MIGRATIONS: &[&str] = &[
-    // 1: the journal. `owner` is the advisory lock of the session whose process works on a record, 0 if none
-    // does. `claim` is drawn by whoever begins the record or takes it over. `epoch` is how often it was taken
-    // over. `state` is 0 for begun, 1 for prepared, 2 for committed. No two records name one file. `made_at`
-    // and `made_by` are for people.
+    // 1: the journal. `owner` is the advisory lock of the session whose process works on a record, or 0 if
+    // none does. A process that begins a record or takes it over draws its `claim`. `epoch` is the number of
+    // takeovers. `state` is 0 for begun, 1 for prepared, 2 for committed. No two records name the same file.
+    // `made_at` and `made_by` are for people.
     "create table records (
         id bigint generated always as identity primary key,
         owner bigint not null,
@@ -29,12 +29,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
         record bigint not null references records on delete cascade
     );
     create index on record_files (record);",
-    // 2: the history. `number` is the order of edits. `time` is by the database's clock, in milliseconds
-    // since 1970. `bytes` is about the size of an edit. `root` and `path` are the name of a file's root and
-    // the path from there on; `relative` is its path from the allowed directory on. `kind` is 0 for changed,
+    // 2: the history. `number` is the order of edits. `time` is from the database's clock, in milliseconds
+    // since 1970. `bytes` is the approximate size of an edit. `root` and `path` are the name of a file's root
+    // and the path in it; `relative` is its path relative to the allowed directory. `kind` is 0 for changed,
     // 1 for created, 2 for removed, 3 for displaced. `undo` is as in the embedded history, except that
-    // directories are named like files. The index has only the beginning of a path, since the size of its
-    // entries is bounded. `roots` and `made_by` are for people.
+    // directories have shared names, like files. The index has only the beginning of a path, since the size
+    // of its entries is limited. `roots` and `made_by` are for people.
     "create table edits (
         number bigint generated always as identity primary key,
         id text not null unique,
@@ -68,7 +68,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         made_by text not null
     );",
     // 3: `root_keys` has the keys of the roots of an edit's files, 16 bytes for each file. `secret` is known
-    // to the servers alone.
+    // only to the servers.
     "alter table edits add column root_keys bytea not null default '';
     alter table mcp_text_editor_schema add column secret uuid not null default gen_random_uuid();",
 ];
@@ -76,13 +76,13 @@ pub(super) const MIGRATIONS: &[&str] = &[
 /// The tables after the last migration, in the order in which they are listed.
 pub(super) const TABLES: [&str; 5] = ["records", "record_files", "edits", "edit_files", "roots"];
 
-/// The table that marks a schema as this program's, and has its version.
+/// The table that marks a schema as this program's, and has the schema's version.
 pub(crate) const MARK: &str = "mcp_text_editor_schema";
 
-/// The advisory lock that a process holds while it makes tables: `mte` and a number.
+/// The advisory lock that a process holds while it creates tables: `mte` and a number.
 const LOCK: i64 = 0x006d_7465_0001;
 
-/// Returns the version of the tables; `None` if the schema, or the mark in it, is not there.
+/// Returns the version of the tables; `None` if the schema does not exist, or has no mark.
 async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_postgres::Error> {
     let is_there = client
         .query_typed_one(
@@ -98,10 +98,10 @@ async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_pos
     Ok(Some(row.get(0)))
 }
 
-/// Makes the tables of this version, if they are not there. The search path must already be that of the
-/// schema.
+/// Creates the tables of this version, if they do not exist. The search path must already be the schema.
 ///
-/// A schema that has tables and no mark is somebody else's, and is refused. So is that of a later version.
+/// A schema with tables but no mark belongs to another program, and is refused. A schema of a later version
+/// is refused, too.
 pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), DatabaseError> {
     let latest = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
     let failed = |error: tokio_postgres::Error| match DatabaseError::of_statement(&error) {
@@ -116,7 +116,7 @@ pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), Dat
     let transaction = client.transaction().await.map_err(failed)?;
     let lock = transaction.query_typed("select pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)]);
     lock.await.map_err(failed)?;
-    // Another process may have made them meanwhile.
+    // Another process may have created them meanwhile.
     let from = version(transaction.client(), schema).await.map_err(failed)?;
     let done = match from {
         Some(version) if version > latest => {

@@ -1,9 +1,9 @@
 //! A `PostgreSQL` database that several machines share: its URL ([`StateUrl`]), and a session that is kept
-//! open ([`Database`]). The journal and the history decide what is kept in it; only their tables are listed
-//! here (`migrations`). `examine` finds out what is wrong with it, for a person who sets it up.
+//! open ([`Database`]). Their tables are defined here (`migrations`), but only the journal and the history
+//! use them. `examine` finds the problems of a database, for a person who sets it up.
 //!
-//! The client runs on a thread of its own. A caller waits for it, about [`database::BOUND`] at most for a
-//! statement. No password is in an error, a log or a `Debug`.
+//! The client runs on a separate thread. A caller waits for it, at most about [`database::BOUND`] for a
+//! statement. No password appears in an error, a log or a `Debug` output.
 
 mod address;
 pub(crate) mod database;

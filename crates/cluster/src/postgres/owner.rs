@@ -1,7 +1,7 @@
-//! The condition that the process which owns a record is gone: [`is_free`].
+//! The SQL condition that the process that owns a record is gone: [`is_free`].
 
-/// Is true if no session has the lock of the owner of record `r`. The table `pg_locks` has the number of a
-/// bigint's lock in two halves.
+/// The condition that no session has the lock of the owner of record `r`. The view `pg_locks` has the number
+/// of a bigint lock in two halves.
 macro_rules! is_free {
     () => {
         "not exists (select from pg_catalog.pg_locks l

@@ -1,4 +1,4 @@
-//! The file of passwords that `PostgreSQL`'s own programs read, `.pgpass`: [`password_for`].
+//! Reads `.pgpass`, the file of passwords of `PostgreSQL`'s own programs: [`password_for`].
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -6,16 +6,15 @@ use std::path::Path;
 
 use crate::postgres::url::{Host, StateUrl};
 
-/// The longest file of passwords that is read.
+/// The maximum number of bytes that are read of a file of passwords.
 const LONGEST: u64 = 1 << 20;
-/// The directories in which packaged servers make their socket if they were told none. The `/tmp` of those
-/// that are built from source is not among them: anyone can listen there.
+/// The directories in which packaged servers create their socket by default. The default of servers that are
+/// built from source, `/tmp`, is not included: anyone can listen there.
 const DEFAULT_SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
 
-/// Returns the password that the file has for this host; `None` if there is no file, or no line of it
-/// matches.
+/// Returns the password that the file has for this host; `None` if there is no file, or if no line matches.
 ///
-/// A file that others may read is an error; libpq ignores such a file.
+/// Fails if other users may read the file; libpq ignores such a file.
 #[expect(clippy::disallowed_methods, reason = "the file is a person's, and read once, at the start")]
 pub(super) fn password_for(
     url: &StateUrl,
@@ -37,7 +36,8 @@ pub(super) fn password_for(
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    // A socket is looked up by its directory; by `localhost`, as libpq does, if that is the default one.
+    // A socket is looked up by its directory and, if that is a default directory, also by `localhost`, as
+    // libpq does.
     let mut hosts = vec![host.to_string()];
     if let Host::Unix(directory) = host
         && DEFAULT_SOCKET_DIRECTORIES.iter().any(|default| directory == Path::new(default))
@@ -48,9 +48,9 @@ pub(super) fn password_for(
     Ok(text.lines().find_map(|line| of_line(line, &hosts, &others)))
 }
 
-/// Returns the password of a line, if its first field is one of the hosts and the next three are the others.
-/// A line is `host:port:database:user:password`. Each of the first four can be `*`, and a backslash escapes a
-/// colon or a backslash.
+/// Returns the password of a line, if its first field is one of `hosts`, and the next three fields equal
+/// `others`. A line is `host:port:database:user:password`. Each of the first four can be `*`, and a backslash
+/// escapes a colon or a backslash.
 fn of_line(line: &str, hosts: &[String], others: &[String; 3]) -> Option<String> {
     if line.starts_with('#') {
         return None;
@@ -60,7 +60,7 @@ fn of_line(line: &str, hosts: &[String], others: &[String; 3]) -> Option<String>
     while let Some(character) = characters.next() {
         match character {
             '\\' => fields.last_mut()?.extend(characters.next()),
-            // The password is the rest, whatever colons it has.
+            // The password is the rest of the line, including any colons.
             ':' if fields.len() < 5 => fields.push(String::new()),
             character => fields.last_mut()?.push(character),
         }

@@ -1,26 +1,26 @@
-//! Pools that hand a session of the database from one client to another: [`is_pooled`] finds them.
+//! Detects pools that pass a session of the database from one client to another: [`is_pooled`].
 //!
-//! A pool in front of a database serves many connections by few sessions (`PgBouncer`, `Odyssey`, a
-//! provider's proxy). If it hands a session on after each transaction or statement, a session's advisory lock
-//! outlives its process and is shared by several, so it proves nothing. A pool that keeps a session as long
-//! as the connection lasts does no harm.
+//! A pool in front of a database serves many connections with few sessions (`PgBouncer`, `Odyssey`, a
+//! provider's proxy). If it passes a session on after each transaction or statement, the session's advisory
+//! lock outlives the process that took it, and several processes share it, so it proves nothing. A pool that
+//! keeps a session as long as the connection lasts does no harm.
 
 use tokio_postgres::{Client, Error};
 
-/// The number of times that two connections are compared: the session that a pool gives next depends on its
-/// other clients.
+/// The number of times that two connections are compared. Once is not enough, because the session that a pool
+/// gives next depends on its other clients.
 const ROUNDS: usize = 3;
 
-/// Tells whether two open connections share a session of the database, or one of them has changed its
-/// session.
+/// Tells whether two open connections share a session of the database, or whether one of them has been given
+/// another session.
 ///
-/// While the second has a transaction open, a pool gives the first one another session. So both are asked in
-/// turn.
+/// While the second connection has an open transaction, a pool gives another session to the first connection.
+/// So both are queried in turn.
 pub(super) async fn is_pooled(first: &Client, second: &Client) -> Result<bool, Error> {
     let mut known = process(first).await?;
     for _ in 0..ROUNDS {
         match second.batch_execute("begin transaction read only").await {
-            // A pool that gives a session only for one statement refuses this.
+            // A pool that gives a session only for one statement refuses a transaction.
             Err(error) if error.as_db_error().is_some() => return Ok(true),
             begun => begun?,
         }

@@ -1,17 +1,17 @@
-//! The state of a database for several machines, as [`examine`](super::examine) finds it. It is data; others
-//! put it into words.
+//! The state of a database for several machines, as [`examine`](super::examine) finds it. It is data; the
+//! callers turn it into text.
 
 use std::time::Duration;
 
-/// The findings about a database, at each of its hosts. Nothing in it is secret.
+/// The findings about a database, for each of its hosts. It contains no secrets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DatabaseReport {
     /// Its URL, without a password.
     pub url: String,
-    /// The schema that is used in it.
+    /// The schema that this program uses in it.
     pub schema: String,
-    /// The version that the schema has once this program has used it.
+    /// The version of the schema that this program creates, or migrates to.
     pub schema_version: i32,
     /// The database of the URL.
     pub database: String,
@@ -34,63 +34,64 @@ pub struct HostReport {
 /// The reason why there is no session with a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoSession {
-    /// Its name leads to no address.
+    /// Its name has no address.
     UnknownName,
-    /// There is no connection, with the system's message.
+    /// Connecting failed, with the system's message.
     Unreachable(String),
-    /// Something is there, but does not answer in time.
+    /// The connection succeeds, but the server does not answer in time.
     Silent,
-    /// It has no TLS, and the URL wants it.
+    /// It has no TLS, but the URL requires it.
     NoTls,
-    /// Its certificate is not that of a known authority.
+    /// Its certificate is not from a known authority.
     UnknownAuthority,
-    /// Its certificate is of other names.
+    /// Its certificate is for other names.
     OtherName,
-    /// Its certificate is not valid for another reason, or TLS failed otherwise.
+    /// Its certificate is invalid for another reason, or TLS failed for another reason.
     Tls(String),
-    /// It wants a password, and none is known.
+    /// It requires a password, and none is known.
     NoPassword,
     /// The password is wrong.
     WrongPassword,
-    /// It does not let this role in, at all or from here, with the server's message.
+    /// It does not admit this role, at all or from this machine, with the server's message.
     NotAdmitted(String),
     /// It has no such database.
     NoDatabase,
-    /// It has no place for one more session.
+    /// It has no room for another session.
     Full(String),
     /// It is starting up, or shutting down.
     NotReady(String),
-    /// Anything else: perhaps it is no `PostgreSQL`.
+    /// Anything else: perhaps it is not `PostgreSQL`.
     Other(String),
 }
 
-/// The state of a host that lets this role in.
+/// The state of a host that admits this role.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DatabaseFacts {
-    /// The version of the server, as it says it.
+    /// The version of the server, in the server's own words.
     pub version: String,
-    /// It is older than `PostgreSQL` 14, and lacks what this program needs.
+    /// Whether it is older than `PostgreSQL` 14, and so lacks features that this program needs.
     pub is_too_old: bool,
-    /// The connection is encrypted, and the server proved its name.
+    /// Whether the connection is encrypted, and the server has proved its name.
     pub has_tls: bool,
-    /// Its answer to writes.
+    /// Whether it accepts writes.
     pub writes: Writes,
-    /// A pool in front of it hands sessions from one client to another, so a session's locks prove nothing.
+    /// Whether a pool in front of it passes sessions from one client to another, so that a session's locks
+    /// prove nothing.
     pub is_pooled: bool,
-    /// Settings by which it can lose what it has acknowledged.
+    /// The settings with which it can lose data that it has acknowledged.
     pub forgetful: Vec<&'static str>,
-    /// The difference between its clock and this machine's. It is measured only up to the time that the
-    /// answer took, so it is the smallest possible one.
+    /// The difference between its clock and this machine's. The time that the answer took is not included, so
+    /// this is the smallest possible difference.
     pub clock: ClockOffset,
     /// The schema.
     pub schema: SchemaState,
 }
 
-/// The answer of a host to writes.
+/// Whether a host accepts writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writes {
-    /// It takes writes.
+    /// It accepts writes.
     Taken,
     /// It is a standby of another server.
     Standby,
@@ -98,38 +99,38 @@ pub enum Writes {
     ReadOnly,
 }
 
-/// The distance of one clock from another.
+/// The difference between two clocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClockOffset {
     /// The difference.
     pub by: Duration,
-    /// The database's is ahead.
+    /// Whether the database's clock is ahead.
     pub is_ahead: bool,
 }
 
 /// The state of the schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SchemaState {
-    /// It is not there, or is empty, and its tables are made on first use.
+    /// It does not exist, or is empty, and is created with its tables on first use.
     ToBeMade,
-    /// It is not there, and this role may not make it.
+    /// It does not exist, and this role may not create it.
     NotToBeMade,
-    /// It is there, and this role may not use it, or may not make tables in it.
+    /// It exists, but this role may not use it, or may not create tables in it.
     Closed,
-    /// It has tables that this program did not make.
+    /// It has tables that this program did not create.
     Foreign,
     /// It is of a later version of this program.
     Later(i32),
-    /// It is of an earlier version, and becomes this one's on first use.
+    /// It is of an earlier version, and is migrated on first use.
     Earlier(i32),
-    /// It is of an earlier version, and this role may not change its tables, which belong to the role that is
-    /// named.
+    /// It is of an earlier version, and this role may not change its tables, because they belong to the named
+    /// role.
     NotToBeMigrated(i32, String),
-    /// It is of this version.
+    /// It is of this version, with the amounts of data in it, or what it lacks.
     Current(Result<Kept, Vec<SchemaLack>>),
 }
 
-/// A thing that a schema of this version lacks.
+/// A part that a schema of this version lacks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SchemaLack {
     /// A table.
@@ -143,20 +144,20 @@ pub enum SchemaLack {
     },
 }
 
-/// The amounts of what is kept in the schema.
+/// The amounts of data in the schema.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Kept {
-    /// Edits that are under way somewhere.
+    /// The number of edits that are under way on any machine.
     pub in_work: u64,
-    /// Edits whose process is gone, and which nobody has ended yet.
+    /// The number of edits whose process is gone, and that are not recovered yet.
     pub abandoned: u64,
-    /// The age of the oldest of both.
+    /// The age of the oldest edit of both kinds.
     pub oldest: Option<Duration>,
-    /// Past edits.
+    /// The number of past edits.
     pub edits: u64,
-    /// About the size of these edits.
+    /// The approximate size in bytes of the past edits.
     pub bytes: u64,
-    /// Names of directories.
+    /// The number of names of directories.
     pub roots: u64,
 }

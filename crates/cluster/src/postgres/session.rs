@@ -1,4 +1,4 @@
-//! One connection: [`connect`], tried at each host in turn.
+//! Opens a connection at the first host that accepts it: [`connect`].
 
 use std::fmt;
 use std::future::Future;
@@ -16,26 +16,27 @@ use crate::postgres::password::password_for;
 use crate::postgres::tls::Connector;
 use crate::postgres::url::{Host, StateUrl};
 
-/// The time for the connection to one address of a host, with the handshakes of TLS and of the protocol.
+/// The timeout of the connection to one address of a host, including the handshakes of TLS and of the
+/// protocol.
 pub(super) const BOUND: Duration = Duration::from_secs(4);
 
-/// The interval of TCP keepalives: after a second of silence, either side probes the other each second, and
-/// gives it up after three probes.
+/// The interval of TCP keepalives: after a second of silence, each side probes the other every second, and
+/// closes the connection after three probes without an answer.
 const IDLE: Duration = Duration::from_secs(1);
-/// The time after which either side gives up if data that was sent is not acknowledged.
+/// The time after which each side closes the connection if data that it has sent is not acknowledged.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(4);
 
-/// The time after which the server ends a silent session: a process that is stopped, and not cut off, keeps
-/// its connection. A running process sends something in each fifth of this time.
+/// The time after which the server ends a silent session. TCP does not detect a stopped process, whose
+/// connection stays open. A running process sends a statement every fifth of this time.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 
-/// The settings of every session. The keepalives are those of [`IDLE`] and [`UNACKNOWLEDGED`], for the
-/// server's side. The time limits hold even if this process is stopped and cannot keep its own.
+/// The settings of every session. The keepalives are [`IDLE`] and [`UNACKNOWLEDGED`] for the server's side.
+/// The server enforces the timeouts even if this process is stopped and cannot enforce its own.
 const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_idle = 1; set tcp_keepalives_interval = 1; \
     set tcp_keepalives_count = 3; set tcp_user_timeout = 4000; set statement_timeout = '8s'; set lock_timeout = '5s'; \
     set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";
 
-/// All that a connection needs. It is read once, at the start: later, files elsewhere may be out of reach.
+/// Everything that a connection needs. It is read once, at the start: later, Landlock may deny the files.
 pub(crate) struct SessionSettings {
     pub(super) url: StateUrl,
     addresses: Addresses,
@@ -62,7 +63,7 @@ impl Running {
         Self(tokio::spawn(connection))
     }
 
-    /// Waits until it has ended, and returns why.
+    /// Waits until the connection has ended, and returns the reason.
     pub(super) async fn end(&mut self) -> DatabaseError {
         match (&mut self.0).await {
             Ok(Err(error)) => DatabaseError::of_statement(&error),
@@ -96,8 +97,8 @@ impl fmt::Display for HostLogin {
 }
 
 impl SessionSettings {
-    /// Reads the files that the URL names, and looks up its hosts. The error is for the person who wrote the
-    /// URL.
+    /// Reads the files that the URL names, and looks up its hosts. The error is meant for the person who
+    /// wrote the URL.
     pub(crate) fn new(url: StateUrl) -> Result<Self, String> {
         let (mut hosts, addresses) = (Vec::new(), Addresses::default());
         for (host, port) in &url.hosts {
@@ -123,7 +124,7 @@ impl SessionSettings {
         self.hosts.iter().filter(|login| login.is_tcp()).map(|login| login.port).collect()
     }
 
-    /// Returns a configuration for each address of a host; none if its name has no address.
+    /// Returns a configuration for each address of a host; empty if its name has no address.
     pub(super) fn configs(&self, login: &HostLogin) -> Vec<Config> {
         let mut config = self.config();
         config.port(login.port);
@@ -160,8 +161,8 @@ impl SessionSettings {
     }
 }
 
-/// Opens a session at the first host that takes writes, with this program's schema and the tables of this
-/// version.
+/// Opens a session at the first host that accepts writes, and prepares this program's schema with the tables
+/// of this version.
 pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Running), DatabaseError> {
     let mut failed = DatabaseError::Unreachable("it has no host".to_owned());
     for login in &settings.hosts {
@@ -173,7 +174,7 @@ pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Runni
             match timeout(BOUND, open(settings, config, login.is_tcp())).await {
                 Ok(Ok((mut client, running))) => {
                     let prepared = timeout(BOUND, set_up(&mut client, &settings.url.schema)).await;
-                    // If this fails, no other host is tried: it would be the same database.
+                    // If this fails, no other host is tried, since it would have the same database.
                     prepared.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())))?;
                     return Ok((client, running));
                 }
@@ -185,7 +186,7 @@ pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Runni
     Err(failed)
 }
 
-/// Opens a session with the server's own settings, and does nothing more.
+/// Opens a session with the server's default settings. Does nothing else.
 pub(super) async fn open(
     settings: &SessionSettings,
     mut config: Config,

@@ -15,13 +15,14 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-/// Begins TLS with a server. Its certificate must be from a known authority, and for its name.
+/// Begins TLS with a server. The server's certificate must be from a known authority, and for the server's
+/// name.
 #[derive(Clone)]
 pub(super) struct Connector(Arc<ClientConfig>);
 
 impl Connector {
-    /// Returns a connector that trusts the certificates of a file, or those that the system trusts. They are
-    /// read now.
+    /// Returns a connector that trusts the certificates of a file or, without a file, those that the system
+    /// trusts. The certificates are read at once.
     pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
         let roots = match file {
             Some(file) => of_file(file),
@@ -49,7 +50,7 @@ fn of_file(file: &Path) -> Result<RootCertStore, String> {
     if roots.is_empty() { Err(format!("sslrootcert={shown} has no certificate")) } else { Ok(roots) }
 }
 
-/// Returns those of the system's certificates that can be read.
+/// Returns the certificates of the system that can be parsed.
 fn of_system(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates);

@@ -1,20 +1,20 @@
-//! The name of a database: [`StateUrl`].
+//! The URL of a database: [`StateUrl`].
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The port of a URL that names none.
+/// The default port.
 const PORT: u16 = 5432;
-/// The schema of a URL that names none.
+/// The default schema.
 const SCHEMA: &str = "mcp_text_editor";
-/// The longest name that `PostgreSQL` keeps whole.
+/// The maximum length in bytes of a name in `PostgreSQL`, which cuts longer names off.
 const LONGEST_NAME: usize = 63;
 
 /// The URL of a database: `postgres://user@host:5432/database`.
 ///
-/// Several hosts with commas between them are tried in turn, until one takes writes. A host that begins with
-/// `%2F` is the directory of a Unix socket. After a `?`, with `&` between them, it can have: `sslmode`
+/// Several hosts, separated by commas, are tried in turn until one accepts writes. A host that begins with
+/// `%2F` is the directory of a Unix socket. After a `?` can follow parameters, separated by `&`: `sslmode`
 /// (`verify-full`, the default, or `disable`; a Unix socket has no TLS), `sslrootcert` (a file of
 /// certificates in PEM; by default those that the system trusts), `passfile`, `schema`, `password`,
 /// `target_session_attrs` (`read-write`, `primary` or `any`, which all mean `read-write`), and
@@ -36,7 +36,7 @@ pub struct StateUrl {
 /// The place where a server listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Host {
-    /// A name or an address.
+    /// A host name or an IP address.
     Tcp(String),
     /// The directory of a Unix socket.
     Unix(PathBuf),
@@ -51,7 +51,8 @@ impl fmt::Display for Host {
     }
 }
 
-/// The reason why a text is no [`StateUrl`]. It names parts of the text, and quotes nothing of it.
+/// The reason why a text is not a [`StateUrl`]. It says which part of the text is wrong, but quotes nothing
+/// of it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadStateUrl(String);
@@ -67,15 +68,15 @@ impl StateUrl {
         self.password.is_some()
     }
 
-    /// Returns the same URL, with this password if it has none.
+    /// Returns the same URL. If it has no password, it gets this one.
     #[must_use]
     pub fn or_password(self, password: Option<String>) -> Self {
         let password = self.password.or(password.filter(|password| !password.is_empty()));
         Self { password, ..self }
     }
 
-    /// Returns the same URL, with this file of passwords (`.pgpass`) if it names none; the file need not be
-    /// there.
+    /// Returns the same URL. If it names no file of passwords (`.pgpass`), it gets this one; the file need
+    /// not exist.
     #[must_use]
     pub fn or_password_file(self, file: Option<PathBuf>) -> Self {
         let password_file = self.password_file.or(file);
@@ -114,8 +115,8 @@ impl FromStr for StateUrl {
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        // A password may have an @ in it by mistake. So the host is what follows the last @, and no error
-        // quotes it.
+        // A password may contain an unescaped @ by mistake. So the host begins after the last @, and no error
+        // quotes the text.
         let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = match login.split_once(':') {
             Some((user, password)) => (user, Some(decoded(password, "the password")?)),

@@ -1,4 +1,4 @@
-//! Tells how late a mount shows what other machines change: [`Caches`].
+//! Tells how long a mount may hide the changes of other machines: [`Caches`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,33 +10,36 @@ use mcp_text_editor_store::backend::network_file_system;
 use crate::root_names::mount::Mount;
 use crate::root_names::mounts::{read_names, read_number};
 
-/// The time for which this machine may go on to see a file as it was, after another machine has changed it.
+/// The time for which this machine may still see the old state of a file after another machine has changed
+/// it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caches {
-    /// The file system's kind, as the system lists it; empty if the system lists none.
+    /// The file system's type, as the system lists it; empty if the system does not list it.
     pub kind: String,
-    /// The longest such time; `None` if the mount does not tell.
+    /// The maximum of this time; `None` if the mount does not specify it.
     pub lifetime: Option<Duration>,
 }
 
 impl Caches {
-    /// The longest lifetime that recovery waits for.
+    /// The maximum lifetime that recovery waits for.
     const LONGEST: Duration = Duration::from_secs(5);
 
-    /// Returns the lifetime, if recovery can wait for it before it looks at the files of another machine.
+    /// Returns the lifetime, if it is short enough for recovery to wait for before it examines the files of
+    /// another machine's call.
     #[must_use]
     pub fn bearable(&self) -> Option<Duration> {
         self.lifetime.filter(|lifetime| *lifetime <= Self::LONGEST)
     }
 }
 
-/// The lifetimes that clients of `GlusterFS` have told, by the directory of the mount: after Landlock they
-/// may not be asked again, and while the volume is away they do not answer.
+/// The lifetimes that clients of `GlusterFS` have reported, by the directory of the mount. They are
+/// remembered because Landlock may deny reading them later, and because the client does not answer while the
+/// volume is unreachable.
 #[derive(Default, Debug)]
 pub(super) struct Lifetimes(Mutex<BTreeMap<PathBuf, Duration>>);
 
-/// Reads what a mount says of its caches: nfs(5) (`lookupcache`, `acdirmax`), mount.cifs(8) (`actimeo`).
-/// Ceph, Lustre, OCFS2 and GFS2 keep caches coherent. A file system that asks only this machine has none.
+/// Derives the lifetime from the options of a mount: nfs(5) (`lookupcache`, `acdirmax`), mount.cifs(8)
+/// (`actimeo`). Ceph, Lustre, OCFS2 and GFS2 keep caches coherent. A local file system has no such caches.
 pub(super) fn caches(mount: &Mount, known: &Lifetimes) -> Caches {
     let is_set = |option: &str| mount.options.split(',').any(|set| set == option);
     let seconds = |option: &str| {
@@ -44,16 +47,17 @@ pub(super) fn caches(mount: &Mount, known: &Lifetimes) -> Caches {
         value?.parse().ok().map(Duration::from_secs)
     };
     let lifetime = match mount.kind.as_str() {
-        // Each open asks for the attributes of the file, unless `nocto` is set, and only the name can be old.
+        // Each open queries the server for the attributes of the file, unless `nocto` is set. So only the
+        // cached name can be outdated, and these options disable that cache.
         "nfs" | "nfs4" if is_set("noac") || is_set("lookupcache=none") && !is_set("nocto") => {
             Some(Duration::ZERO)
         }
-        // Both are listed only where they are not the default.
+        // Both options are listed only if they differ from the default.
         "nfs" | "nfs4" => {
             let of = |option| seconds(option).unwrap_or(Duration::from_mins(1));
             Some(of("acdirmax").max(of("acregmax")))
         }
-        // Without the server's numbers, one name cannot be told from another.
+        // Without the server's inode numbers, files of different names cannot be distinguished.
         "cifs" | "smb3" if is_set("cache=loose") || !is_set("serverino") => None,
         "cifs" | "smb3" => {
             seconds("actimeo").or_else(|| Some(seconds("acdirmax")?.max(seconds("acregmax")?)))
@@ -68,8 +72,8 @@ pub(super) fn caches(mount: &Mount, known: &Lifetimes) -> Caches {
     Caches { kind: mount.kind.clone(), lifetime }
 }
 
-/// Tells what a system without a list of mounts does: whether the file system is one over a network, whose
-/// caches are then unknown. Linux has a list, so there nothing tells without it.
+/// Returns the caches on a system without a list of mounts: none for a local file system, and unknown ones
+/// for a network file system. On Linux, which has a list, they are unknown if the list cannot be read.
 pub(super) fn caches_unlisted(path: &Path) -> Caches {
     let network = network_file_system(path).ok();
     let is_here = cfg!(not(target_os = "linux")) && network == Some(None);
@@ -89,11 +93,11 @@ impl Lifetimes {
     }
 }
 
-/// Asks the client of `GlusterFS`, which shows its options in the directory `.meta` of the mount. The
-/// timeouts of the kernel and of the client add up: the client may answer the kernel from its memory.
+/// Reads the options of the `GlusterFS` client, which it shows in the directory `.meta` of the mount. The
+/// timeouts of the kernel and of the client add up: the client may answer the kernel from its own cache.
 fn of_glusterfs(point: &Path) -> Option<Duration> {
     let meta = point.join(".meta");
-    // What is not listed is the default.
+    // Options that are not listed have the default value.
     let seconds = |directory: &Path, option: &str, default: f64| {
         let value = read_number(&directory.join(option)).ok()?.unwrap_or(default);
         Duration::try_from_secs_f64(value).ok()
@@ -178,7 +182,7 @@ mod tests {
         assert_eq!(lifetime(), Some(603));
         set("graphs/active/work-nl-cache/name", "work-nl-cache\n");
         assert_eq!(lifetime(), Some(663));
-        // What it has told holds while the client does not answer.
+        // While the client does not answer, its last values are used.
         fs::rename(mount.path().join(".meta"), mount.path().join("away")).unwrap();
         assert_eq!(lifetime(), Some(663));
         fs::rename(mount.path().join("away"), mount.path().join(".meta")).unwrap();

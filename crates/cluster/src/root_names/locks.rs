@@ -1,25 +1,25 @@
-//! File locks that hold among machines, as far as the list of mounts tells: [`FileLocks`].
+//! Tells whether file locks hold between machines, as far as the list of mounts shows: [`FileLocks`].
 
 use crate::root_names::mount::Mount;
 
 /// The reach of a lock on a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileLocks {
-    /// It keeps other machines out, by the file system's kind and options.
+    /// It also excludes other machines, according to the file system's type and options.
     AmongMachines,
     /// It holds only on this machine, or in this mount.
     Here {
-        /// The file system's kind, as the system lists it.
+        /// The file system's type, as the system lists it.
         kind: String,
-        /// The mount option that says so; `None` if the kind says so.
+        /// The mount option that causes this; `None` if the type does.
         option: Option<&'static str>,
     },
-    /// Nothing tells.
+    /// The list of mounts does not show it.
     Unknown,
 }
 
-/// Reads what a mount says of flock(2): nfs(5) (`local_lock`), mount.cifs(8) (`nobrl`), mount.lustre(8), the
-/// kernel's documents of ocfs2 and gfs2.
+/// Derives the reach of flock(2) from the options of a mount: nfs(5) (`local_lock`), mount.cifs(8) (`nobrl`),
+/// mount.lustre(8), and the kernel's documents of ocfs2 and gfs2.
 pub(super) fn locks(mount: &Mount) -> FileLocks {
     let local: &[&'static str] = match mount.kind.as_str() {
         "nfs" | "nfs4" => &["local_lock=all", "local_lock=flock", "nolock"],
@@ -33,7 +33,7 @@ pub(super) fn locks(mount: &Mount) -> FileLocks {
     let is_set = |option: &&&'static str| mount.options.split(',').any(|set| set == **option);
     match local.iter().find(is_set) {
         Some(option) => FileLocks::Here { kind: mount.kind.clone(), option: Some(option) },
-        // It lists `flock` if it has locks among machines.
+        // Lustre lists `flock` if its locks hold between machines.
         None if mount.kind == "lustre" && !is_set(&&"flock") => FileLocks::Unknown,
         None => FileLocks::AmongMachines,
     }

@@ -1,10 +1,11 @@
 //! The names of directories on all machines: [`RootNames`] returns the shared name of a path, and the path of
 //! a shared name on this machine.
 //!
-//! A name is given by a person, or is made of a network file system and the place in it, or else is this
-//! machine's own. Two directories never get the same name here. One directory can have several names, where
-//! machines spell its server differently. Nothing here looks at files. This module also tells whether the
-//! locks of a mount hold among machines, and how late it shows what other machines change.
+//! A name is given by a person, or it is derived from a network file system and the path in it, or else it is
+//! valid only on this machine. Two directories never get the same name. One directory can have several names,
+//! if machines spell its server differently. This module does not access the named files. It also tells
+//! whether the locks of a mount hold between machines, and how long the mount may hide the changes of other
+//! machines.
 
 mod caches;
 mod locks;

@@ -1,4 +1,4 @@
-//! One line of the list of mounts, and what it says of a network file system: [`Mount`], [`covering`].
+//! The lines of the list of mounts, and the servers of network file systems in them: [`Mount`], [`covering`].
 
 use std::path::{Path, PathBuf};
 
@@ -6,22 +6,22 @@ use mcp_text_editor_store::backend as os;
 
 use crate::root_names::name::{RootName, SharedPath, joined};
 
-/// A mount, as far as it tells the names of its files on other machines.
+/// A mount, with the fields that determine the names of its files on other machines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mount {
     id: u64,
     parent: u64,
-    /// The directory of the file system that is mounted.
+    /// The directory in the file system that is mounted.
     root: PathBuf,
     /// The directory where it is mounted.
     pub(super) point: PathBuf,
     pub(super) kind: String,
     source: Vec<u8>,
-    /// The options of the file system, not of this mount alone, with commas between them.
+    /// The options of the file system (not those of this mount alone), separated by commas.
     pub(super) options: String,
 }
 
-/// Reads a list of mounts, in the form of `proc_pid_mountinfo(5)`; lines that have another one are left out.
+/// Parses a list of mounts, in the format of `proc_pid_mountinfo(5)`; lines in another format are left out.
 pub(super) fn mounts(list: &[u8]) -> Vec<Mount> {
     list.split(|byte| *byte == b'\n').filter_map(mount).collect()
 }
@@ -45,7 +45,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Decodes the octal escapes of a field, which stand for blanks and line ends.
+/// Decodes the octal escapes of a field, which stand for spaces, tabs, line ends and backslashes.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -58,13 +58,13 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the mount that a path is in. Each mount over another on the way down is crossed, as the kernel
-/// does.
+/// Returns the mount that contains a path. On the way down, each mount that lies over another is entered, as
+/// in the kernel.
 pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
     let is_listed = |id| mounts.iter().any(|mount| mount.id == id);
     let mut current =
         mounts.iter().find(|mount| mount.point == Path::new("/") && !is_listed(mount.parent))?;
-    // Each step goes to a child, so that there are no more steps than mounts.
+    // Each step goes to a child mount, so there are no more steps than mounts.
     for _ in mounts {
         let children = mounts.iter().filter(|mount| mount.parent == current.id && mount.id != current.id);
         let crossed = children.filter(|mount| path.starts_with(&mount.point));
@@ -77,21 +77,22 @@ pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount
 }
 
 impl Mount {
-    /// Returns the server's name for what is mounted. `None` if the file system does not name its server, if
-    /// the server's name means each machine itself, or if the place is no plain path.
+    /// Returns the shared path of the mounted directory, from the server's name and the exported path. `None`
+    /// if the file system does not name its server, if the server's name means the local machine on each
+    /// machine, or if the exported path is not plain.
     pub(super) fn served(&self) -> Option<SharedPath> {
         let source = std::str::from_utf8(&self.source).ok()?;
         let (server, exported) = match self.kind.as_str() {
             "nfs" | "nfs4" | "fuse.glusterfs" | "glusterfs" | "lustre" => {
                 source.split_once(":/").or_else(|| {
-                    // A volume may be named without a slash; an address in brackets has colons of its own.
+                    // A volume may be named without a slash; an address in brackets itself contains colons.
                     source
                         .rsplit_once(':')
                         .filter(|(server, volume)| !server.contains(':') && !volume.is_empty())
                 })?
             }
             "cifs" | "smb3" => source.strip_prefix("//")?.split_once('/')?,
-            // `user@fsid.name=/path`, in which the user does not count, or `monitor,monitor:/path`.
+            // The source is `user@fsid.name=/path`, where the user is ignored, or `monitor,monitor:/path`.
             "ceph" => match source.split_once("=/") {
                 Some((name, path)) => (name.split_once('@').map_or(name, |(_, name)| name), path),
                 None => source.split_once(":/")?,
@@ -111,10 +112,9 @@ impl Mount {
     }
 }
 
-/// Tells whether a server's name, such as `localhost`, means the machine that uses it, and so another one on
-/// each machine.
+/// Tells whether a server's name, such as `localhost`, means a different server on each machine that uses it.
 fn is_this_machine(server: &str) -> bool {
-    // Lustre names the network, too.
+    // Lustre appends the network to the name.
     let name = server.split_once('@').map_or(server, |(name, _)| name).to_ascii_lowercase();
     let name = name.trim_start_matches('[').split_once(']').map_or(name.as_str(), |(address, _)| address);
     let address = name.split_once('%').map_or(name, |(address, _)| address);
@@ -129,7 +129,8 @@ fn is_this_machine(server: &str) -> bool {
         || address.parse().is_ok_and(is_own)
 }
 
-/// Tells whether an address is valid on one link alone, and means another machine on another link.
+/// Tells whether an address is valid only on one network link, and so may mean another machine on another
+/// link.
 fn is_link_local(address: std::net::IpAddr) -> bool {
     match address {
         std::net::IpAddr::V4(four) => four.is_link_local(),

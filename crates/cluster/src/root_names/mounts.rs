@@ -1,6 +1,6 @@
 //! The mounts that this process sees, as Linux lists them, and the machine's own name.
 //!
-//! Other modules interpret the list. A system that lists no mounts has an empty list.
+//! Other modules interpret the list. On a system without such a list, it is empty.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,12 +9,12 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The list of mounts, which is read again each time. It is opened only once, since Landlock would deny it
-/// later.
+/// The list of mounts, which is read again each time. It is opened only once, since Landlock would deny
+/// opening it later.
 pub(crate) struct MountList(Option<Mutex<File>>);
 
 impl MountList {
-    /// Opens the list. On a system without one, there will be no text.
+    /// Opens the list. On a system without one, [`MountList::text`] returns `None`.
     #[expect(clippy::disallowed_methods, reason = "the kernel's list of mounts, before any wall is there")]
     pub(crate) fn open() -> Self {
         let list = if cfg!(target_os = "linux") { File::open("/proc/self/mountinfo").ok() } else { None };
@@ -37,7 +37,7 @@ impl fmt::Debug for MountList {
     }
 }
 
-/// Reads a file that holds one number; `None` if there is no such file.
+/// Reads a file that contains one number; `None` if there is no such file.
 #[expect(clippy::disallowed_methods, reason = "options of a mount, which need not lie in a root")]
 pub(crate) fn read_number(path: &Path) -> io::Result<Option<f64>> {
     match std::fs::read_to_string(path) {
@@ -51,9 +51,8 @@ pub(crate) fn read_names(path: &Path) -> io::Result<Vec<OsString>> {
     std::fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Returns the two facts that tell this machine from others: its name, and the id that systemd gives it,
-/// empty if there is none. Returns `None` on other systems than Linux, and if the machine has no name of its
-/// own.
+/// Returns two facts that identify this machine: its name, and the id that systemd gives it, or an empty text
+/// if there is none. Returns `None` on systems other than Linux, and if the machine has no name of its own.
 #[expect(clippy::disallowed_methods, reason = "what the machine calls itself, before any wall is there")]
 pub(crate) fn machine() -> Option<(String, String)> {
     let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
@@ -64,7 +63,7 @@ pub(crate) fn machine() -> Option<(String, String)> {
     Some((name, read("/etc/machine-id").unwrap_or_default()))
 }
 
-/// Tells whether a machine's name is one of its own.
+/// Tells whether a machine's name is its own, and not empty or `localhost`.
 fn is_its_own(name: &str) -> bool {
     !["", "localhost"].contains(&name)
 }

@@ -20,15 +20,15 @@ pub struct BadRootName;
 pub struct RootNameTaken {
     /// The name.
     pub name: RootName,
-    /// The directory, without links.
+    /// The directory's path, without symbolic links.
     pub directory: PathBuf,
 }
 
-/// The beginning of the names of directories that only one machine has.
+/// The prefix of names that only one machine knows.
 const OF_MACHINE: &str = "machine:";
 
 impl RootName {
-    /// Parses a name that a person gives to a directory. It has no colon, so it never equals one that this
+    /// Parses a name that a person gives to a directory. It has no colon, so it never equals a name that this
     /// program generates.
     pub fn given(name: &str) -> Result<Self, BadRootName> {
         let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric());
@@ -40,12 +40,12 @@ impl RootName {
         }
     }
 
-    /// Returns the name of the tree that a file server offers by this protocol.
+    /// Returns the name of the directory tree that a file server exports by this protocol.
     pub(super) fn of_server(protocol: &str, server: &str) -> Self {
         Self(format!("{protocol}:{server}"))
     }
 
-    /// Returns the name of the tree that only the machine of this name has.
+    /// Returns the name of the directory tree of one machine, given the machine's name.
     pub(super) fn of_machine(name: &str) -> Self {
         Self(format!("{OF_MACHINE}{name}"))
     }
@@ -80,12 +80,12 @@ impl fmt::Display for RootName {
 pub struct SharedPath {
     /// The directory.
     pub root: RootName,
-    /// The path from there on; empty for the directory itself.
+    /// The path in the directory; empty for the directory itself.
     pub relative: PathBuf,
 }
 
 impl SharedPath {
-    /// Returns the path as unique bytes; `None` if the system has no bytes for it.
+    /// Returns the path as unique bytes; `None` if it cannot be expressed in bytes on this system.
     #[must_use]
     pub fn key(&self) -> Option<Vec<u8>> {
         let relative = os::bytes_of(&self.relative)?;
@@ -94,7 +94,7 @@ impl SharedPath {
 }
 
 impl SharedPath {
-    /// Returns the path of such a key; `None` if the bytes are no key.
+    /// Returns the path of a key; `None` if the bytes are not a key.
     pub(crate) fn of_key(key: &[u8]) -> Option<Self> {
         let (root, relative) = key.split_at_checked(key.iter().position(|byte| *byte == 0)?)?;
         let root = RootName(String::from_utf8(root.to_vec()).ok()?);
@@ -108,7 +108,7 @@ impl fmt::Display for SharedPath {
     }
 }
 
-/// Joins paths. Adds no separator at the end, which would require a directory.
+/// Joins paths. If `rest` is empty, adds no separator, since that would require a directory.
 pub(super) fn joined(directory: &Path, rest: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { directory.to_owned() } else { directory.join(rest) }
 }

@@ -14,24 +14,25 @@ use crate::root_names::name::{RootName, RootNameTaken, SharedPath, joined};
 
 /// The names of all directories that this process can reach.
 ///
-/// A path gets the name that a person gave to the innermost directory above it. Else it gets that of the
-/// network file system that it is on, if the mount tells its server. Else it gets this machine's, by which no
-/// other machine knows it. Only Linux tells the last two; elsewhere there are only names that a person gave.
+/// A path gets the name that a person gave to the innermost directory above it. Otherwise it gets the name of
+/// its network file system, if the mount has the server's name. Otherwise it gets this machine's name, under
+/// which no other machine knows it. The last two exist only on Linux; elsewhere there are only names that a
+/// person gave.
 #[derive(Debug)]
 pub struct RootNames {
-    /// The longest path first.
+    /// The names that a person gave, innermost directories first.
     given: Vec<(RootName, PathBuf)>,
     mounts: MountList,
     machine: Option<RootName>,
-    /// The directories in which a path is looked for first, where it can be reached in several places.
+    /// The directories that are preferred if a file has several paths.
     preferred: OnceLock<Vec<PathBuf>>,
     lifetimes: Lifetimes,
 }
 
 impl RootNames {
-    /// Makes the names from those that a person gave to directories. A name holds for all below its
-    /// directory, mounts included. All others come from the mounts. The error is that of a name, or a
-    /// directory, that is there twice.
+    /// Creates the names from those that a person gave to directories. A name holds for everything below its
+    /// directory, including mounts. All other names come from the mounts. Fails if a name or a directory is
+    /// given twice.
     pub fn new(named: &[(RootName, PathBuf)]) -> Result<Self, RootNameTaken> {
         let mut given: Vec<(RootName, PathBuf)> = Vec::new();
         for (name, directory) in named {
@@ -42,7 +43,7 @@ impl RootNames {
             given.push((name, directory));
         }
         given.sort_by_key(|(_, path)| std::cmp::Reverse(path.components().count()));
-        // Machines that were made of one image have the same number, so the name counts, too.
+        // Machines that were created from the same image have the same id, so the name is included.
         let of_machine = |(name, number): (String, String)| {
             let digest = Digest::of(format!("{number}\0{name}").as_bytes()).to_string();
             RootName::of_machine(&format!("{name}-{}", digest.get(..12).unwrap_or_default()))
@@ -56,20 +57,20 @@ impl RootNames {
         })
     }
 
-    /// Prefers places in these directories, where a file can be reached in several: a file system can be
-    /// mounted twice.
+    /// Prefers paths in these directories if a file has several paths, because its file system is mounted
+    /// twice. Only the first call has an effect.
     pub(crate) fn prefer(&self, directories: &[PathBuf]) {
         self.preferred.get_or_init(|| directories.to_vec());
     }
 
-    /// Returns the name on all machines of an absolute path without links; `None` if it has none.
+    /// Returns the shared name of an absolute path without symbolic links; `None` if it has none.
     #[must_use]
     pub fn shared(&self, path: &Path) -> Option<SharedPath> {
         self.shared_among(&self.mounts.text().unwrap_or_default(), path)
     }
 
-    /// Returns the path of a shared name on this machine, whether there is a file or not; `None` where the
-    /// directory cannot be reached here.
+    /// Returns the path of a shared name on this machine; the file need not exist. `None` if this machine
+    /// does not reach the directory.
     pub(crate) fn local(&self, shared: &SharedPath) -> Option<PathBuf> {
         self.local_among(&self.mounts.text().unwrap_or_default(), shared)
     }
@@ -79,22 +80,22 @@ impl RootNames {
         self.machine.as_ref().map_or("", RootName::as_str)
     }
 
-    /// Tells whether the locks on a file here keep other machines out, as far as the mount tells.
+    /// Tells whether locks on a file at this path also exclude other machines, as far as the mount shows.
     #[must_use]
     pub fn locks(&self, path: &Path) -> FileLocks {
         let mounts = mounts(&self.mounts.text().unwrap_or_default());
         covering(&mounts, path).map_or(FileLocks::Unknown, locks)
     }
 
-    /// Tells how late a directory shows what other machines change.
+    /// Tells how long a directory may hide the changes of other machines.
     #[must_use]
     pub fn caches(&self, path: &Path) -> Caches {
         let mounts = mounts(&self.mounts.text().unwrap_or_default());
         covering(&mounts, path).map_or_else(|| caches_unlisted(path), |mount| caches(mount, &self.lifetimes))
     }
 
-    /// Finds a directory on this machine: each place inside it that can be reached, with its path here. Empty
-    /// if nothing of it can.
+    /// Finds a shared directory on this machine. Returns each part of it that this machine reaches: the path
+    /// in the directory, and the path on this machine. Empty if it reaches none.
     pub(crate) fn places(&self, root: &RootName) -> Vec<(PathBuf, PathBuf)> {
         self.places_among(&self.mounts.text().unwrap_or_default(), root)
     }
@@ -116,8 +117,8 @@ impl RootNames {
         places
     }
 
-    /// Returns the shared name of a path, and those of everything below it that has another one: directories
-    /// with names of their own, and mounts.
+    /// Returns the shared name of a path, and the shared names of directories and mounts below it that are
+    /// not derived from that name.
     pub(crate) fn shared_below(&self, path: &Path) -> Vec<SharedPath> {
         let list = self.mounts.text().unwrap_or_default();
         let mounts = mounts(&list);
@@ -148,7 +149,7 @@ impl RootNames {
     }
 
     pub(super) fn local_among(&self, list: &[u8], shared: &SharedPath) -> Option<PathBuf> {
-        // A path that leads out of its directory is not one of ours.
+        // A path with other components, such as `..`, is not a valid shared name.
         let is_plain =
             shared.relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !is_plain {
@@ -164,7 +165,7 @@ impl RootNames {
             let rest = shared.relative.strip_prefix(&served.relative).ok()?;
             Some(joined(&mount.point, rest))
         });
-        // A path that is hidden by another mount, or that is in a directory with another name, does not mean
+        // If a path is hidden by another mount, or is in a directory with another name, it is not a path of
         // this file.
         let found = given.chain(of_machine).chain(mounted);
         let found: Vec<PathBuf> =
