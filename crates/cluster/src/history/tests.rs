@@ -1,4 +1,4 @@
-//! Tests what several machines see of each other's edits, and what a failing database costs.
+//! Tests what several machines see of each other's edits, and what happens if the database fails.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ struct World {
     url: String,
 }
 
-/// Tests a law, if there is a server.
+/// Tests a law of every history, if there is a server.
 fn each(law: impl Fn(World)) {
     let Some(server) = TestServer::shared() else { return };
     let excluded = Patterns::new(&["*.key".to_owned()]).unwrap();
@@ -40,7 +40,7 @@ impl World {
         history(&self.url, &[], self.settings.clone())
     }
 
-    /// Returns a path at which nothing is made.
+    /// Returns a path at which nothing is created.
     fn path(&self) -> PathBuf {
         self.directory.path().join("history")
     }
@@ -104,7 +104,7 @@ fn each_machine_has_an_edit_by_its_own_paths() {
     assert_eq!(there(&other), ("/srv/files/t/d/e/a.txt".into(), None, Undo::Remove { directories }));
     let nowhere = Undo::Remove { directories: Vec::new() };
     assert_eq!(there(&third), ("[team]/d/e/a.txt".into(), Some("team".to_owned()), nowhere));
-    // Each machine finds it by its own paths, and by all directories above.
+    // Each machine finds the edit by the file's own paths, and by all directories above the file.
     for (history, path, count) in [
         (&one, "/mnt/team/d", 1),
         (&other, "/srv/files/t/d", 1),
@@ -143,8 +143,8 @@ fn what_all_machines_keep_is_bounded_by_the_databases_clock() {
     assert_eq!(kept[0].id, ids[99], "the newest stay");
     let too_large = made("/here/a", Undo::Create { contents: vec![b'x'; 65_000] });
     assert_eq!(one.record(&edit(vec![too_large])), Err(NotKept::TooLarge));
-    // The last of the old ones was made a day ago. From that time, those of 31 days before are too old, and
-    // those of 29 days are not.
+    // The last of the old edits was made a day ago. Counted back from that time, edits from 31 days before
+    // are too old, and edits from 29 days before are not.
     let earlier = |by: i64, condition: &str| {
         let earlier = format!("update bounded.edits set time = time - {by} where {condition}");
         server.sql(&earlier);
@@ -155,7 +155,7 @@ fn what_all_machines_keep_is_bounded_by_the_databases_clock() {
     earlier(in_days(30), &format!("number between {newest} - 10 and {newest} - 1"));
     new().record(&edit(vec![file()])).unwrap();
     assert_eq!(all(&one).len(), 12);
-    // A clock that was set forward, and is right again, ages nothing.
+    // A clock that was set forward and then corrected makes no edit too old.
     earlier(-in_days(90), &format!("number = {newest}"));
     new().record(&edit(vec![file()])).unwrap();
     assert_eq!(all(&one).len(), 13);
@@ -232,9 +232,9 @@ fn all_that_is_kept_of_a_file_counts_for_the_bound() {
     assert_eq!(more(EditedFile { diff: file().diff + &long, ..file() }), 1_000);
     assert_eq!(more(EditedFile { relative: format!("a{long}").into(), ..file() }), 1_000);
     assert_eq!(more(EditedFile { undo: Undo::Create { contents: b"x".repeat(2_000) }, ..file() }), 1_000);
-    // The index has the path, too.
+    // The path counts twice, since the index also has it.
     assert_eq!(more(EditedFile { path: format!("/here/a{long}").into(), ..file() }), 2_000);
-    // An edit of several files is one edit.
+    // The overhead of an edit counts once for several files.
     let (two, three) = (size(vec![file(), file()]), size(vec![file(), file(), file()]));
     assert!(plain > 1_000 && two < 2 * plain && three - two == two - plain, "{plain} {two} {three}");
     assert_eq!(new(plain - 1).record(&edit(vec![file()])), Err(NotKept::TooLarge));
@@ -277,7 +277,7 @@ fn what_is_forgotten_is_in_no_file_of_a_table_or_that_is_told() {
         (forgotten.edits.unwrap(), forgotten.remains.is_some())
     };
     assert!(files().contains("/here/a/here/a"));
-    // It has begun before, and is not over.
+    // This transaction began before, and has not ended.
     server.sql("begin; create table other (); prepare transaction 'other'");
     assert_eq!(forget(Some("/here/a")), (1, true));
     assert_eq!(all(&history).len(), 1);
@@ -365,8 +365,8 @@ fn each_process_looks_at_the_bounds_now_and_then() {
         keep(&one);
     }
     assert_eq!(record(&one), 100);
-    // The last edit was made a day ago. From that time, 90 edits are a little older than allowed, and the
-    // rest a little younger.
+    // The last edit was made a day ago. Counted back from that time, 90 edits are slightly older than
+    // allowed, and the rest slightly younger.
     let first = server.sql("select min(number) from looks.edits");
     server.sql(&format!(
         "update looks.edits set time = time - {} - case when number < {first} + 90 then 1000 else -60000 end;
@@ -378,7 +378,7 @@ fn each_process_looks_at_the_bounds_now_and_then() {
     let other = new();
     assert_eq!(record(&other), 102 - 64, "not too many at once");
     assert_eq!(record(&other), 13, "the rest");
-    // The oldest has a size that it cannot have.
+    // The recorded size of the oldest edit is made too large for the bound.
     server.sql("update looks.edits set bytes = 1000000 where number = (select min(number) from looks.edits)");
     assert_eq!(record(&other), 14, "it has looked before, and has kept little since");
     assert_eq!(record(&new()), 14, "a process that begins looks");
@@ -389,7 +389,7 @@ fn edits_age_by_a_clock_that_was_right_for_a_day() {
     let Some(server) = TestServer::shared() else { return };
     let url = server.url_with("schema=aging");
     let record = || {
-        // Each edit is by another process, which checks the ages at once.
+        // Each edit is made by a new process, which checks the ages at once.
         let history = history(&url, &[("here", "/here")], Settings { days: 30, ..Settings::default() });
         history.record(&edit(vec![made("/here/a", Undo::Create { contents: Vec::new() })])).unwrap();
         all(&history).len()

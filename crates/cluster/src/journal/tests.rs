@@ -1,4 +1,4 @@
-//! Records in a real database: who owns them while sessions live, end, and are opened anew.
+//! Tests of records in a real database: who owns them while sessions live, end, and are reopened.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -21,7 +21,7 @@ use crate::postgres::url::StateUrl;
 use crate::tests::cluster;
 use crate::tests::fixture::TestServer;
 
-/// Returns what a machine shares.
+/// Returns the shared state of a machine.
 fn machine(url: &StateUrl) -> Cluster {
     cluster(url, &[])
 }
@@ -48,13 +48,13 @@ fn only(journal: &Cluster) -> Box<dyn FoundRecord> {
     all.remove(0)
 }
 
-/// Ends the session of a machine from the server's side, as after a cut cable.
+/// Ends the session of a machine from the server's side, as if the network was cut.
 fn cut_off(server: &TestServer, journal: &Cluster) {
     let session = journal.link.database.session(BOUND).unwrap();
     let low = session.key & 0xffff_ffff;
     let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
     server.sql(&format!("select pg_terminate_backend(({held}))"));
-    // The server answers before it lets go of the lock.
+    // The server answers before it releases the lock.
     while !server.sql(&held).is_empty() {}
     while journal.link.database.query(&session, "select", Vec::new()).is_ok() {}
 }
@@ -77,7 +77,7 @@ fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
     record.prepared(&[step(), Step::Stay], true).unwrap();
     let found = only(&two);
     assert!(found.contents().steps.is_some() && !found.contents().committed);
-    // Devices have other numbers on other machines.
+    // A key has no device number, which may differ between machines.
     assert!(found.contents().concerns(Path::new("/other"), Some(FileKey { inode: 2, born: None })));
     assert!(found.contents().concerns(Path::new("/other"), Some(FileKey { inode: 4, born: None })));
     assert!(!found.contents().concerns(Path::new("/other"), Some(FileKey { inode: 5, born: None })));
@@ -109,7 +109,7 @@ fn a_file_has_one_record_at_most() {
     let (one, two) = (machine(&url), machine(&url));
     let record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
     assert_eq!(two.begin(&[subject("/c"), subject("/b")]).unwrap_err().kind, StoreErrorKind::Changed);
-    // A file of one call may have several entries.
+    // Several entries of a call can name the same file.
     drop(two.begin(&[subject("/c"), subject("/c")]).unwrap());
     drop(record);
     drop(two.begin(&[subject("/c"), subject("/b")]).unwrap());
@@ -157,7 +157,7 @@ fn who_recovers_and_is_cut_off_does_nothing_more() {
     assert!(found.prove().is_err());
     let mut again = only(&three);
     assert!(again.take_over().unwrap());
-    // It gives the record up, but that is not its own any more.
+    // Dropping it would release the record, but the record belongs to another owner by now.
     drop(found);
     again.prove().unwrap();
     assert!(again.remove(true));
@@ -237,7 +237,7 @@ fn a_process_that_ends_abandons_its_records() {
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let record = one.begin(&[subject("/a")]).unwrap();
-    // It is forgotten without a word to the database, as if its process was killed.
+    // The database is not told, as if the process was killed.
     std::mem::forget(record);
     cut_off(server, &one);
     let found = only(&two);
@@ -256,7 +256,7 @@ fn an_edit_waits_while_its_session_is_opened_anew() {
     assert!(one.all().unwrap().is_empty());
 }
 
-/// A way to the server on which an answer can be lost.
+/// A proxy to the server that can lose an answer.
 struct Line {
     port: u16,
     loses: Arc<AtomicBool>,
@@ -292,7 +292,7 @@ impl Line {
         Self { port, loses }
     }
 
-    /// Loses the next answer, and the connection with it; what was asked for has then been done.
+    /// Loses the next answer, and the connection with it. The server has carried out the statement by then.
     fn lose(&self) {
         self.loses.store(true, Ordering::SeqCst);
     }
@@ -312,7 +312,7 @@ fn what_was_done_though_the_answer_was_lost_is_done() {
     line.lose();
     record.prepared(&[step()], true).unwrap();
     assert!(only(&two).contents().steps.is_some());
-    // It need not be done again, then.
+    // The change was carried out, so it must not be repeated.
     server.sql(
         "create function lost.refuses() returns trigger language plpgsql as $$ begin raise exception 'again'; end $$;
         create trigger refuses before update of state on lost.records for each row
@@ -354,7 +354,7 @@ fn what_the_server_refuses_is_not_done_and_what_it_cuts_off_is_tried_again() {
     assert_eq!(IN_WORK.load(Ordering::Relaxed), 0);
     let mut record = one.begin(&subjects).unwrap();
     assert_eq!(IN_WORK.load(Ordering::Relaxed), 1);
-    // First the change is cut off, and then the question what became of it.
+    // First the answer to the change is lost, and then the answer to the query of its outcome.
     server.refuse(records, "update", 2, "57P01");
     record.prepared(&[step()], true).unwrap();
     assert!(only(&two).contents().steps.is_some());
@@ -389,7 +389,7 @@ fn a_record_that_is_gone_is_its_owners_no_more() {
         assert!(why.contains("another machine has taken the edit over"), "{why}");
         assert!(record.is_in_doubt());
     }
-    // Nor is it that of the machine that recovers it.
+    // The same holds for a machine that recovers the record.
     one.begin(&[subject("/a")]).unwrap().keep();
     let mut found = only(&one);
     assert!(found.take_over().unwrap());
@@ -417,7 +417,7 @@ fn its_ports_are_those_of_hosts_and_not_of_sockets() {
     assert_eq!(machine(&url.parse().unwrap()).ports(), [7, 5432]);
 }
 
-/// The database is not even asked.
+/// The database is not even contacted.
 #[test]
 fn a_file_that_other_machines_have_no_name_for_is_not_edited() {
     let one = machine(&"postgres://me@127.0.0.1:9/edits?sslmode=disable".parse().unwrap());

@@ -21,7 +21,7 @@ const LIST: &[u8] = b"\
 40 30 0:49 / /mnt/team rw - nfs4 over.example.org:/over rw
 ";
 
-/// Returns the shared name of a path in a list, as it is shown. The machine's own name is left out.
+/// Returns the shared name of a path in a list of mounts, as text. Leaves out the machine's own name.
 #[cfg(target_os = "linux")]
 fn shared(names: &RootNames, list: &[u8], path: &str) -> String {
     let shared = names.shared_among(list, Path::new(path)).unwrap();
@@ -49,19 +49,19 @@ fn a_path_is_called_by_its_server_and_the_place_there() {
     ] {
         assert_eq!(shared(&names, list, path), wanted, "{path}");
     }
-    // One directory that is mounted twice has one name.
+    // A directory that is mounted twice has only one name.
     let twice = names.shared_among(list, Path::new("/shared-files/x")).unwrap();
     assert_eq!(twice.to_string(), "[nfs4:files.example.org]/export/a b/x");
     assert_eq!(names.local_among(list, &twice).unwrap(), Path::new("/mnt/team/a b/x"));
-    // Of several places on this machine, one in a preferred directory counts.
+    // If a file has several paths on this machine, one in a preferred directory is used.
     let serving = crate::tests::names(&[]);
     serving.prefer(&["/shared-files".into()]);
     assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/shared-files/x"));
-    // A mount that hangs on none of this list is above nothing.
+    // A mount whose parent is not in the list covers nothing.
     let beside = [&b"5 99 0:5 / /beside rw - nfs4 beside.example.org:/x rw\n"[..], list].concat();
     assert_eq!(shared(&names, &beside, "/beside/a"), "[here]/beside/a");
     assert_eq!(shared(&names, &beside, "/mnt/team/a"), "[nfs4:files.example.org]/export/a");
-    // A mount over another, and over what was mounted in that.
+    // One mount lies over another, and hides what was mounted inside that.
     assert_eq!(shared(&names, LIST, "/mnt/team/vendor/a"), "[nfs4:over.example.org]/over/vendor/a");
     assert_eq!(shared(&names, LIST, "/shared-files/x"), "[nfs4:files.example.org]/export/a b/x");
 }
@@ -92,7 +92,7 @@ fn a_persons_name_comes_first_and_the_longest_of_several() {
     assert_eq!(shared(&names, LIST, "/mnt/team/a"), "[team]/a");
     assert_eq!(shared(&names, LIST, "/mnt/a"), "[all]/a");
     assert_eq!(shared(&names, LIST, "/srv/here"), "[here]/");
-    // A directory that has another name by now is not found by its old one.
+    // A directory that has another name by now is not found by its old name.
     let old = SharedPath { root: RootName::given("all").unwrap(), relative: "team/a".into() };
     assert_eq!(names.local_among(LIST, &old), None);
 }
@@ -243,7 +243,8 @@ fn a_directory_and_those_of_other_names_in_it_are_found() {
     assert_eq!(names.local(&shared).unwrap(), Path::new("/srv-of-a-test/a/deep/x"));
 }
 
-/// A machine that is called `localhost`, as most that nobody named, has no name among others.
+/// A machine that is called `localhost`, as most machines without a configured name are, has no name of its
+/// own.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_only_this_machine_has_is_called_by_its_name() {

@@ -25,7 +25,7 @@ pub(crate) struct TestServer {
     settings: Vec<String>,
 }
 
-/// Returns where its programs are.
+/// Returns the directory of the server's programs.
 fn programs() -> Option<PathBuf> {
     let mut found: Vec<PathBuf> =
         fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path()).collect();
@@ -60,7 +60,7 @@ impl TestServer {
 
     /// Starts a separate server with these settings, each `name=value`.
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
-        // Under Wine, no program for Linux is started.
+        // Under Wine, programs for Linux cannot be started.
         let Some(bin) = programs().filter(|_| cfg!(unix)) else {
             let is_required = cfg!(unix) && std::env::var_os("REQUIRE_ALL").is_some();
             assert!(!is_required, "there is no PostgreSQL server");
@@ -86,7 +86,7 @@ impl TestServer {
         Some(server)
     }
 
-    /// Starts it, if it does not run, and waits until it answers.
+    /// Starts the server, if it does not run, and waits until it answers.
     pub(crate) fn go_on(&mut self) {
         let home = self.home.to_str().unwrap();
         let mut command = unprivileged("sh");
@@ -113,7 +113,7 @@ impl TestServer {
         panic!("the server does not answer: {}", fs::read_to_string(self.home.join("log")).unwrap());
     }
 
-    /// Ends it at once, as if its machine lost power, and leaves its files.
+    /// Ends the server at once, as if its machine lost power, and leaves its files.
     pub(crate) fn stop(&mut self) {
         fs::write(self.home.join("keep"), "").unwrap();
         if let Some(mut keeper) = self.keeper.take() {
@@ -123,19 +123,20 @@ impl TestServer {
         fs::remove_file(self.home.join("keep")).unwrap();
     }
 
-    /// Makes it a standby once it goes on. It then waits in vain for a primary server.
+    /// Makes the server a standby from its next start. The standby then waits for a primary server that does
+    /// not exist.
     pub(crate) fn is_to_stand_by(&self) {
         let mark = self.home.join("data/standby.signal");
         assert!(unprivileged("touch").arg(mark).status().unwrap().success());
     }
 
-    /// Returns the directory of its socket.
+    /// Returns the directory of the server's Unix socket.
     #[cfg(unix)]
     pub(crate) fn directory(&self) -> &std::path::Path {
         &self.home
     }
 
-    /// Runs statements as its superuser, and returns the answer.
+    /// Runs statements as the superuser, and returns the answer.
     pub(crate) fn sql(&self, text: &str) -> String {
         self.try_sql(text).unwrap()
     }
@@ -157,8 +158,8 @@ impl TestServer {
         if done.status.success() { Ok(told(&done.stdout)) } else { Err(told(&done.stderr)) }
     }
 
-    /// Has the server refuse what is done (`insert`, `update`) to a table of a schema from now on, so many
-    /// times, with this SQLSTATE.
+    /// Makes the server refuse the operation `what` (`insert`, `update`) on a table of a schema the next
+    /// `times` times, with this SQLSTATE.
     pub(crate) fn refuse(&self, (schema, table): (&str, &str), what: &str, times: u32, code: &str) {
         self.sql(&format!(
             "set search_path = {schema}; drop function if exists refuses cascade; drop sequence if exists tries; create sequence tries;
@@ -170,14 +171,14 @@ impl TestServer {
         ));
     }
 
-    /// Returns a URL with a schema that nobody else has.
+    /// Returns a URL with a schema that no other test uses.
     pub(crate) fn url(&self) -> String {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         self.url_with(&format!("schema=of_{next}"))
     }
 
-    /// Returns a URL of the superuser, without TLS, and with these parameters.
+    /// Returns a URL for the superuser, without TLS, with these parameters.
     pub(crate) fn url_with(&self, parameters: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&{parameters}", self.port)
     }

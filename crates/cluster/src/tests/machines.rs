@@ -1,6 +1,6 @@
-//! Two machines on one tree, with a database between them. Each is a workspace with a session of its own. A
-//! machine pauses where the call asks whether it is cancelled. It asks for the last time after all is
-//! prepared, and before the first name changes.
+//! Tests of two machines that serve the same tree and share a database. Each machine is a workspace with its
+//! own session. A machine can be paused when its call checks for cancellation. The last check is after
+//! everything is prepared, and before the first name changes.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"
@@ -37,7 +37,7 @@ use crate::tests::{cluster, names};
 #[path = "../../../store/src/tests/mounted.rs"]
 mod mounted;
 
-/// A machine: what it shares, and what it serves.
+/// A machine: its shared state, and the workspace that it serves.
 pub(super) struct Machine {
     cluster: Cluster,
     workspace: Arc<Workspace>,
@@ -49,7 +49,7 @@ impl Machine {
         Self { cluster, workspace }
     }
 
-    /// Returns the same machine, on which edits go on without the database.
+    /// Returns the same machine, but with edits that continue without the database.
     fn going_on(&self, root: &Path) -> Self {
         let cluster = Cluster { without: WithoutDatabase::GoOn, ..self.cluster.clone() };
         Self::new(cluster, Workspace::builder().root(root))
@@ -69,7 +69,7 @@ pub(super) fn machine(url: &StateUrl, root: &Path) -> Machine {
     Machine::new(cluster(url, &[]), Workspace::builder().root(root))
 }
 
-/// Ends the session of a machine, as the server does when it hears nothing from it any more.
+/// Ends the session of a machine, as the server does after a long silence.
 pub(super) fn cut_off(server: &TestServer, cluster: &Cluster) {
     let database = &cluster.link.database;
     let session = database.session(BOUND).unwrap();
@@ -85,15 +85,15 @@ fn has_prepared(machine: &Machine) -> bool {
     machine.cluster.all().unwrap().iter().any(|record| record.contents().steps.is_some())
 }
 
-/// Makes a machine finish abandoned calls, as far as no lock on a file is in the way. Returns how many files
-/// have the word `gone`.
+/// Makes a machine end abandoned calls, if no lock on a file prevents it. Returns the number of files that
+/// contain the word `gone`.
 fn try_to_recover(machine: &Machine) -> usize {
     let mut found = 0;
     let mut sink = |_: FileMatches| {
         found += 1;
         std::ops::ControlFlow::Continue(())
     };
-    // A search does not wait for the database.
+    // This waits for the database, since a search does not.
     machine.cluster.all().unwrap();
     machine.search(&Search::new("gone"), &mut sink, Control::default()).unwrap();
     found
@@ -118,7 +118,8 @@ fn tree(root: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// Returns a directory with the files of [`make`], its path, and a database for the machines that serve it.
+/// Returns a directory with the files of [`make`], its path, and the URL of a database for the machines that
+/// serve it.
 pub(super) fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
     let directory = tempfile::tempdir().unwrap();
     let root = real_path(directory.path());
@@ -136,7 +137,7 @@ fn make(root: &Path) {
     fs::hard_link(root.join("twice"), root.join("again")).unwrap();
 }
 
-/// Calls of all kinds.
+/// The kinds of calls.
 const CALLS: [&str; 7] = ["edit", "edits", "create", "move", "remove", "in place", "all"];
 
 fn call(
@@ -184,7 +185,7 @@ fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
         let before = tree(&root);
         let (one, two) = (machine(&url, &root), machine(&url, &root));
         let is_done = Cell::new(false);
-        // The machine still holds its locks on files, like a process that is stopped.
+        // The machine still holds its locks on files, like a stopped process.
         let pause = || {
             if !is_done.get() && has_prepared(&two) {
                 is_done.set(true);
@@ -200,7 +201,7 @@ fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
         assert_eq!(tree(&root), before, "{kind}");
         assert!(!root.join("made").exists() && !root.join("to").exists(), "{kind}");
         assert!(two.cluster.all().unwrap().is_empty(), "{kind}");
-        // Now the same call can be made again.
+        // The same call now succeeds.
         call(&two, &root, kind, Control::default()).unwrap();
         assert!(tree(&root).iter().all(|(name, _)| !name.contains(".mte-")), "{kind}");
     }
@@ -237,7 +238,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
         let view = two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), control);
         view.map(|view| view.shown.content).map_err(|error| format!("{error:?}"))
     };
-    // The first of two files is exchanged, and then the machine is gone.
+    // The machine dies after the first of two files is exchanged.
     let subjects = ["a", "b"].map(|name| {
         let intent = Intent::Edit { key: key_of(&root.join(name)) };
         let id = TemporaryId::draw();
@@ -263,7 +264,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
         gives_up.set(gives_up.get() + 1);
         gives_up.get() > 20
     };
-    // The record's owner lives: the read waits until it is cancelled here.
+    // The record's owner lives, so the read waits until the test cancels it.
     assert!(read(&later).unwrap_err().contains("Cancelled"));
     std::mem::forget(record);
     cut_off(server, &one.cluster);
@@ -298,10 +299,10 @@ fn the_files_of_a_call_are_waited_for_once() {
     let (one, two) = (machine(&url, &root), machine(&url, &root));
     let asked = Cell::new(0);
     let pause = || {
-        // The record's owner lives, but is stopped.
+        // The record's owner lives, but is paused.
         if has_prepared(&two) {
             asked.set(asked.get() + 1);
-            // A waiting call asks before each pause whether it is still wanted.
+            // A waiting call checks for cancellation before each pause.
             let pauses = ["a", "b", "c"].map(|name| {
                 let (path, pauses) = (root.join(name), Cell::new(0));
                 let count = || {
@@ -377,8 +378,8 @@ fn key_of(path: &Path) -> FileKey {
     FileKey { inode: fs::metadata(path).unwrap().ino(), born: None }
 }
 
-/// Makes a machine begin to remove two files, and die when the first one is away. Returns the tree from
-/// before.
+/// Makes a machine begin to remove two files, and die after the first is renamed away. Returns the tree as it
+/// was before.
 fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path, names: [&str; 2]) -> Vec<(String, String)> {
     let before = tree(root);
     let one = machine(url, root);
@@ -403,7 +404,7 @@ fn a_read_says_why_what_was_left_half_way_cannot_be_ended() {
     let (_directory, root, _) = shared_tree(server);
     let url = server.url_with("schema=takes_nothing_over").parse().unwrap();
     let read = |machine: &Machine, name: &str| {
-        // A read does not wait for the database.
+        // This waits for the database, since a read does not.
         machine.cluster.all().unwrap();
         let path = root.join(name);
         let file = ReadFile::new(path.to_str().unwrap());
@@ -419,14 +420,14 @@ fn a_read_says_why_what_was_left_half_way_cannot_be_ended() {
     assert_eq!(read(&two, "a"), Err((Operation::Recover, StoreErrorKind::Io)));
     assert_ne!(tree(&root), before);
     assert_eq!((read(&two, "a"), tree(&root)), (Ok(()), before));
-    // The other file lies in none of this machine's roots.
+    // The other file is in none of this machine's roots.
     let narrow = machine(&url, &root.join("was"));
     let before = die_half_way(server, &url, &root, ["a", "was/moved"]);
     let paths = vec![root.join("was/moved")];
     let kind = StoreErrorKind::Unfinished { paths, others: 1, is_of_later_form: false };
     assert_eq!(read(&narrow, "was/moved"), Err((Operation::Recover, kind)));
     assert_eq!((read(&two, "was/moved"), tree(&root)), (Ok(()), before));
-    // A later version has written it.
+    // Now a later version has written the record.
     die_half_way(server, &url, &root, ["gone", "a"]);
     let later = "update records set contents = E'mcp-text-editor journal 99\\n'";
     server.sql(&format!("set search_path = takes_nothing_over; {later}"));
@@ -455,11 +456,11 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     while tree(&root) != before {
         std::thread::sleep(Duration::from_millis(20));
     }
-    // A process that only lost its session gets time until the second look.
+    // Only the second poll recovers it, because a process that only lost its session has time until then.
     assert!(began.elapsed() >= Duration::from_secs(10));
 }
 
-/// Such a call leaves no sign in a file, so no read and no search meets it.
+/// Such a call has changed no file, so no read and no search ends it.
 #[test]
 fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     let Some(server) = TestServer::shared() else { return };
@@ -478,7 +479,7 @@ fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     let (two, three) = (machine(&url, &root), machine(&url, &root));
     let other = Subject { path: root.join("b"), ..subject };
     let under_way = three.cluster.begin(&[other]).unwrap();
-    // The file lies in none of this machine's roots.
+    // The file is in none of this machine's roots.
     let narrow = machine(&url, &root.join("was"));
     let has_begun = tree(&root);
     for machine in [&narrow, &two] {
@@ -497,7 +498,7 @@ fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     drop(under_way);
 }
 
-/// The machines have the same directory, mounted at different paths.
+/// The machines serve the same directory, mounted at different paths.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_record_names_files_as_every_machine_finds_them() {
@@ -544,7 +545,8 @@ fn without_the_database_edits_are_refused_and_reads_go_on() {
     let Some(mut server) = TestServer::start(&[]) else { return };
     let (_directory, root, url) = shared_tree(&server);
     let before = tree(&root);
-    // Another machine, which may recover a call, could not reach what is in this one's directory.
+    // The state directory must not be used for files of a call: another machine, which may recover the call,
+    // could not reach them.
     let state = tempfile::tempdir().unwrap();
     let builder = Workspace::builder().root(&root).state_directory(state.path());
     let one = Machine::new(cluster(&url, &[]), builder);
@@ -555,7 +557,7 @@ fn without_the_database_edits_are_refused_and_reads_go_on() {
     let read =
         || one.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default());
     read().unwrap();
-    // Each waits for the database until its patience is over.
+    // Each call waits for the database until its timeout, so they run concurrently.
     std::thread::scope(|scope| {
         for kind in CALLS {
             let (one, root) = (&one, &root);
@@ -597,7 +599,7 @@ fn a_read_of_a_file_that_keeps_changing_ends_when_it_is_cancelled() {
     assert_eq!(kinds, [StoreErrorKind::Cancelled]);
 }
 
-/// A pattern counts from each root on, by whichever of them a file is reached.
+/// A pattern is relative to each root that contains the file, not only to the one that is used.
 #[test]
 fn what_the_history_leaves_out_is_not_in_the_database_either() {
     let Some(server) = TestServer::shared() else { return };
@@ -633,7 +635,7 @@ fn what_the_database_does_not_record_is_not_done() {
     call(&one, &root, "edits", Control::default()).unwrap();
 }
 
-/// Even where edits may go without a record, since the other machine would not see this one's.
+/// This holds even if edits may be made without a record: the other machine would not know of such an edit.
 #[test]
 fn a_file_that_another_machine_names_first_is_waited_for() {
     let Some(server) = TestServer::shared() else { return };
@@ -645,7 +647,7 @@ fn a_file_that_another_machine_names_first_is_waited_for() {
     let pause = || {
         asked.set(asked.get() + 1);
         if asked.get() == 1 {
-            // The file is locked and read by now.
+            // At this time, the file is locked and read.
             let subject = Subject { path: root.join("a"), id: TemporaryId::draw(), intent: Intent::Remove };
             record.set(Some(two.cluster.begin(&[subject]).unwrap()));
         }
@@ -667,7 +669,7 @@ fn no_file_is_at_hand_where_each_read_asks_the_database() {
     let alone = Workspace::builder().root(&root).build().unwrap();
     let (shared, path) = (machine(&url, &root), root.join("a"));
     let file = ReadFile::new(path.to_str().unwrap());
-    // A file that has just changed is not remembered.
+    // A file that has just changed is not cached.
     std::thread::sleep(Duration::from_millis(60));
     for workspace in [&alone, &*shared] {
         workspace.read_with(file, Control::default(), |_| Ok(())).unwrap();
@@ -678,7 +680,7 @@ fn no_file_is_at_hand_where_each_read_asks_the_database() {
     assert!(!shared.is_at_hand(file));
 }
 
-/// Another program, which writes nothing into the database, replaces it before the database answers.
+/// Another program, which does not use the database, replaces the file before the database answers.
 #[test]
 fn a_file_that_changed_after_it_was_read_is_read_again() {
     static REPLACED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -707,7 +709,7 @@ fn a_file_that_changed_after_it_was_read_is_read_again() {
     assert_eq!(shown, [&b"old a\n"[..], b"new\n"]);
 }
 
-/// The steps of an edit of three files, `a` and `b` by exchange and `c` in place, each with its number.
+/// The edit is of three files: `a` and `b` by exchange, and `c` in place. Its steps are numbered.
 #[test]
 fn whenever_a_machine_dies_all_files_are_old_or_all_are_new() {
     let Some(server) = TestServer::shared() else { return };

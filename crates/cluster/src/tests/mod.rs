@@ -1,4 +1,4 @@
-//! Machines that share a database.
+//! Tests of machines that share a database.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ pub(crate) mod fixture;
 #[cfg(unix)]
 mod machines;
 
-/// Returns these names of directories.
+/// Returns names in which these directories have these names.
 pub(crate) fn names(named: &[(&str, &str)]) -> RootNames {
     let named = named.iter().map(|(name, path)| (RootName::given(name).unwrap(), Path::new(path).to_owned()));
     RootNames::new(&named.collect::<Vec<_>>()).unwrap()
 }
 
-/// Returns what a machine shares that has these names of directories.
+/// Returns the shared state of a machine on which these directories have these names.
 pub(crate) fn cluster(url: &StateUrl, named: &[(&str, &str)]) -> Cluster {
     Cluster::new(url.clone(), WithoutDatabase::Refuse, names(named), Observer::default()).unwrap()
 }

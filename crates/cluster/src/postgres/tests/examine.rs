@@ -26,7 +26,7 @@ fn examined(url: &str) -> DatabaseReport {
     report
 }
 
-/// Returns why the first host lets nobody in.
+/// Returns the reason why the first host has no session.
 pub(super) fn refused(url: &str) -> NoSession {
     examined(url).hosts.remove(0).found.unwrap_err()
 }
@@ -36,7 +36,7 @@ fn facts(url: &str) -> DatabaseFacts {
     examined(url).hosts.remove(0).found.unwrap()
 }
 
-/// Makes the URL of a role that is not the superuser.
+/// Returns the URL of a role that is not the superuser.
 fn of_role(server: &TestServer, role: &str, schema: &str) -> String {
     format!("postgres://{role}@127.0.0.1:{}/postgres?sslmode=disable&schema={schema}", server.port)
 }
@@ -63,7 +63,7 @@ fn what_keeps_a_role_out_is_told_apart() {
     assert!(matches!(refused(&url("me", "127.0.0.1:1", "d")), NoSession::Unreachable(_)));
     assert!(matches!(refused(&url("kept_out:topsecret", &here, "postgres")), NoSession::NotAdmitted(_)));
     assert_eq!(refused(&url("postgres:topsecret", &here, "nothing")), NoSession::NoDatabase);
-    // The listener's queue takes a connection that nobody answers.
+    // The listener's queue accepts the connection, but nothing answers.
     let found = refused(&url("me", &silent, "d"));
     assert!(matches!(found, NoSession::Silent | NoSession::Unreachable(_)), "{found:?}");
 }
@@ -153,7 +153,7 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
     version(999);
     assert_eq!(schema("full_of_ours"), SchemaState::Later(999));
 
-    // A migration makes tables, too.
+    // A migration also creates tables.
     server.sql("create schema narrowed; grant usage, create on schema narrowed to me");
     answer(of_role(&server, "me", "narrowed").parse().unwrap()).unwrap();
     server.sql("update narrowed.mcp_text_editor_schema set version = 1");
@@ -194,7 +194,7 @@ fn what_a_server_can_forget_and_whether_it_takes_writes_is_told() {
     );
     let found = facts(&url);
     assert_eq!((found.writes, &found.forgetful[..]), (Writes::ReadOnly, &["synchronous_commit"][..]));
-    // There is room for one connection alone, so a second one tells nothing.
+    // There is room for only one connection, so the check for a pool is skipped.
     server.sql("alter role me connection limit 1");
     assert!(!facts(&url).is_pooled);
     server.stop();
@@ -203,7 +203,7 @@ fn what_a_server_can_forget_and_whether_it_takes_writes_is_told() {
     assert_eq!(facts(&url).writes, Writes::Standby);
 }
 
-/// A pool in front of a server; it ends when this is dropped.
+/// A pool in front of a server. Dropping this ends the pool.
 struct Pool {
     process: Child,
     port: u16,
@@ -217,7 +217,7 @@ impl Drop for Pool {
     }
 }
 
-/// Starts `PgBouncer` in this mode; `None`, with a message, if there is none.
+/// Starts `PgBouncer` in this mode; returns `None`, with a message, if it is not installed.
 fn pool(server: &TestServer, mode: &str) -> Option<Pool> {
     let is_there = unprivileged("pgbouncer").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !is_there {
@@ -248,7 +248,8 @@ fn pool(server: &TestServer, mode: &str) -> Option<Pool> {
     Some(pool)
 }
 
-/// A function in the place of the server's own says which session a connection has, as if a pool gave it one.
+/// A function that replaces the server's own says which session a connection has, as if a pool had assigned
+/// it.
 #[test]
 fn either_of_two_connections_shows_a_pool() {
     let Some(server) = TestServer::shared() else { return };
@@ -262,7 +263,7 @@ fn either_of_two_connections_shows_a_pool() {
         let connect = || open(&settings, settings.configs(&settings.hosts[0]).remove(0), true);
         let (first, _running) = connect().await.unwrap();
         let (second, running) = connect().await.unwrap();
-        // The second connection is asked within a transaction.
+        // The second connection is queried within a transaction.
         for (of_first, of_second, wanted) in
             [("7", "8", false), ("7", "7", true), ("nextval('pool.sessions')::integer", "0", true)]
         {
@@ -288,7 +289,7 @@ fn a_pool_that_hands_sessions_on_is_found_and_refused() {
         match mode {
             "session" => told.unwrap(),
             "transaction" => assert_eq!(told, Err(DatabaseError::Pooled)),
-            // The tables are made in a transaction, which such a pool refuses.
+            // The tables are created in a transaction, which such a pool refuses.
             _ => assert!(told.is_err()),
         }
     }

@@ -1,4 +1,4 @@
-//! Promises about a database, held against real servers and pools.
+//! Tests of the database client with real servers and pools.
 
 mod examine;
 mod refusals;

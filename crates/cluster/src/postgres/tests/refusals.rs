@@ -1,4 +1,4 @@
-//! Tests of what a refusal by a server is taken for. A stand-in, which lets nobody in, refuses.
+//! Tests how refusals by a server are interpreted. The server is a stand-in that refuses every client.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -10,12 +10,12 @@ use crate::postgres::error::DatabaseError;
 use crate::postgres::report::NoSession;
 use crate::postgres::session::{SessionSettings, open};
 
-/// Starts a stand-in for a server that refuses everybody with this SQLSTATE, and returns its URL.
+/// Starts a stand-in for a server that refuses clients with this SQLSTATE, and returns its URL.
 fn refusing(code: &str) -> String {
     answering(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mthe reason\0\0").as_bytes())
 }
 
-/// Starts a stand-in for a server that says this to the first who comes, and returns its URL.
+/// Starts a stand-in for a server that sends this message to the first client, and returns its URL.
 fn answering(kind: u8, fields: &[u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -30,7 +30,7 @@ fn answering(kind: u8, fields: &[u8]) -> String {
     format!("postgres://me@127.0.0.1:{port}/d?sslmode=disable")
 }
 
-/// Returns the client's error of this refusal.
+/// Returns the client's error for a refusal with this SQLSTATE.
 fn error(code: &str) -> tokio_postgres::Error {
     let settings = SessionSettings::new(refusing(code).parse().unwrap()).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -53,10 +53,10 @@ fn each_refusal_of_a_connection_is_told_apart() {
     ] {
         assert_eq!(refused(&refusing(code)), wanted, "{code}");
     }
-    // Kerberos, which this program does not know.
+    // The message requests Kerberos, which this program does not support.
     let NoSession::Other(told) = refused(&answering(b'R', &2_u32.to_be_bytes())) else { panic!() };
     assert!(told.contains("unsupported authentication method"), "{told}");
-    // The server is ready before it has let anybody in.
+    // The server says that it is ready before the client is authenticated.
     let told = refused(&answering(b'Z', b"I"));
     assert_eq!(told, NoSession::Other("unexpected message from server".to_owned()));
     let told = DatabaseError::of_connecting("here", &error("53300"));
@@ -65,7 +65,7 @@ fn each_refusal_of_a_connection_is_told_apart() {
 
 #[test]
 fn the_end_of_a_session_is_no_refusal_of_a_statement() {
-    // The server is told to end the session, the statement took too long, or the server takes no writes now.
+    // An administrator ends the session, the statement times out, or the server accepts no writes now.
     for code in ["57P01", "57014", "25006"] {
         let told = DatabaseError::of_statement(&error(code));
         assert_eq!(told, DatabaseError::Ended("the reason".to_owned()), "{code}");

@@ -1,5 +1,5 @@
-//! Sessions with a real server: schemas that are there, missing, later or somebody else's; servers that
-//! restart, or say nothing.
+//! Tests of sessions with a real server: schemas that exist, are missing, are of a later version, or belong
+//! to another program; servers that restart, or do not answer.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -117,7 +117,7 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
     assert_eq!(of("postgres://me@h:1/d"), Ok(None));
     std::fs::remove_file(&file).unwrap();
     assert_eq!(of("postgres://me@h:1/d"), Ok(None));
-    // What cannot be opened is not as good as nothing.
+    // A file that cannot be opened is an error, unlike a missing file.
     std::os::unix::fs::symlink(&file, &file).unwrap();
     of("postgres://me@h:1/d").unwrap_err();
     std::fs::remove_file(&file).unwrap();
@@ -136,7 +136,7 @@ fn what_the_files_of_a_url_lack_is_told_at_the_start() {
     std::fs::write(&none, "no certificate").unwrap();
     let told = settings(&format!("sslrootcert={}", none.display())).unwrap_err();
     assert!(told.contains("none.pem has no certificate"), "{told}");
-    // Which certificates the system trusts is its own affair.
+    // The test does not depend on the certificates that the system trusts.
     if let Err(told) = settings("") {
         assert!(told.contains("sslrootcert= names a file"), "{told}");
     }
@@ -181,7 +181,7 @@ fn a_role_with_rights_on_the_schema_alone_is_enough() {
         refused.contains("the schema missing of the database cannot be used: permission denied"),
         "{refused}"
     );
-    // Where the tables are there, so is the right to use them.
+    // If the tables exist, rights on them suffice, and the role need not create any.
     answer(server.url_with("schema=granted").parse().unwrap()).unwrap();
     server.sql(&format!("create role user_alone login; set search_path = granted; grant usage on schema granted to user_alone; grant select on {MARK} to user_alone; grant select, insert, update, delete on {} to user_alone", TABLES.join(", ")));
     answer(text("granted").replace("narrow@", "user_alone@").parse().unwrap()).unwrap();
@@ -219,7 +219,7 @@ fn a_schema_of_a_later_version_or_of_somebody_else_is_refused() {
     server.sql(&format!("update {schema}.mcp_text_editor_schema set version = 999"));
     let refused = answer(url).unwrap_err().to_string();
     assert!(refused.contains("is of a later version of mcp-text-editor (999; "), "{refused}");
-    // Nothing was made or changed.
+    // Nothing was created or changed.
     assert_eq!(server.sql("select count(*) from pg_tables where schemaname = 'theirs'"), "1");
 }
 
@@ -257,7 +257,7 @@ fn a_server_without_tls_is_not_asked_for_more() {
     assert!(told.contains("sslrootcert=/nowhere cannot be read"), "{told}");
 }
 
-/// Makes an authority, and the certificate and key of a server of this name, with the program `openssl`.
+/// Creates an authority, and the certificate and key of a server with this name, with the program `openssl`.
 pub(super) fn certificates(
     directory: &std::path::Path,
     name: &str,
@@ -309,7 +309,7 @@ pub(super) fn certificates(
     Some((authority, certificate, key))
 }
 
-/// Starts a server that has TLS with these files of a directory.
+/// Starts a server that uses TLS with these files in a directory.
 #[cfg(unix)]
 pub(super) fn server_with_tls(
     directory: &tempfile::TempDir,
@@ -376,7 +376,7 @@ fn a_session_is_opened_anew_after_the_server_restarted() {
     while server.sql(held) != "0" {}
 }
 
-/// A function in the place of the server's own says for a while that each lock is taken.
+/// A function that temporarily replaces the server's own says that each lock is taken.
 #[test]
 fn a_session_without_a_lock_of_its_own_is_none() {
     let Some(server) = TestServer::shared() else { return };
@@ -396,7 +396,7 @@ fn a_session_without_a_lock_of_its_own_is_none() {
     database.session(BOUND).unwrap();
 }
 
-/// A statement whose error says that the session ends; so it is unknown what became of it.
+/// A statement whose error says that the session ends, so that its outcome is unknown.
 const LOST: &str = "do $$ begin raise exception using errcode = '57P01'; end $$";
 
 #[test]
@@ -409,7 +409,7 @@ fn a_session_that_is_over_is_nobodys_and_gives_its_lock_up() {
     let first = database.session(BOUND).unwrap();
     database.check().unwrap();
     assert_eq!(database.session(Duration::ZERO).unwrap().key, first.key);
-    // No other session is opened for now.
+    // Now no other session can be opened.
     server.sql("alter role leaver nologin");
     assert!(database.query(&first, LOST, Vec::new()).unwrap_err().is_lost());
     assert!(database.check().is_err());
@@ -443,7 +443,7 @@ fn work_keeps_its_connection_until_an_answer_is_lost() {
     assert!(process_after(LOST).unwrap_err().is_lost());
     let second = process_after("").unwrap();
     assert_ne!(second, first);
-    // The server ends it, as if it was told to.
+    // The server ends the session, as if an administrator had requested it.
     server.sql(&format!("select pg_terminate_backend({second})"));
     while server.sql(&format!("select count(*) from pg_stat_activity where pid = {second}")) != "0" {}
     assert_ne!(process_after("").unwrap(), second);
@@ -458,7 +458,7 @@ fn a_server_that_says_nothing_is_given_up() {
         for mut stream in silent.incoming().flatten() {
             let mut some = [0; 8];
             stream.read_exact(&mut some).ok();
-            // This is half an answer.
+            // This is an incomplete answer.
             stream.write_all(b"R").ok();
             kept.push(stream);
         }
