@@ -79,8 +79,8 @@ impl Workspace {
         let pattern = Pattern::of(search).and_then(|pattern| Replacing::of(search, &pattern, new));
         let replacing = match pattern {
             Ok(replacing) => replacing,
-            // The search also reports all other problems of the request. If only the replacement is wrong, a
-            // pattern that soon finds a match is used instead.
+            // The search also reports all other problems of the request. If the pattern is valid for a
+            // search, `.` stands for it, which soon finds a match.
             Err(bad) => {
                 let is_usable = matches!(bad, BadSearchPattern::Empty | BadSearchPattern::Group(_));
                 let pattern = if is_usable { "." } else { search.pattern };
