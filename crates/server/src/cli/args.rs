@@ -48,7 +48,7 @@ pub struct Arguments {
 /// An option as it was typed, not taken from the environment or a default.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct TypedOption {
-    /// Its name, `--protect`.
+    /// Its name, such as `--protect`.
     pub(super) name: String,
     /// Its values, in order; empty for an option that takes none.
     pub(super) values: Vec<OsString>,
@@ -62,7 +62,7 @@ impl Arguments {
         let typed: Vec<_> = with_counts(std::env::args_os().collect());
         let mut command = of_words(&typed);
         let matches = command.try_get_matches_from_mut(&typed).or_else(|_| {
-            // Only help and errors show these, so a server that starts does not compute them.
+            // Only help and errors show the usage texts, so a server that starts does not compute them.
             let is_whole = typed.iter().any(|argument| argument == HELP_ALL);
             let mut whole = Self::command();
             whole.build();
@@ -81,7 +81,7 @@ impl Arguments {
     }
 }
 
-/// Spells `history -5` as clap reads it.
+/// Spells `history -5` as `history -n5`, which clap can read.
 fn with_counts(mut typed: Vec<OsString>) -> Vec<OsString> {
     let is_count = |word: &str| word.strip_prefix('-').is_some_and(|count| count.parse::<usize>().is_ok());
     for word in typed.iter_mut().skip(1).skip_while(|word| *word != "history") {
@@ -92,15 +92,17 @@ fn with_counts(mut typed: Vec<OsString>) -> Vec<OsString> {
     typed
 }
 
-/// Keeps the usage of each subcommand as it is: in an error clap would add the options that variables set.
+/// Fixes the usage text of each subcommand. Else, in an error, clap would add to it the options that
+/// environment variables set.
 fn with_short_usage(mut command: Command) -> Command {
     let usage = command.render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
     command.override_usage(usage).mut_subcommands(with_short_usage)
 }
 
-/// Returns the command that reads these words: that of the server alone if none of them names a subcommand.
-/// To make the subcommands, each with all global options, takes a seventh of the time to the first answer.
+/// Returns the command that parses these words. If none of them names a subcommand, it is the command of the
+/// server alone: making the subcommands, each with all global options, takes a seventh of the time to the
+/// first answer.
 fn of_words(typed: &[OsString]) -> Command {
     if typed.iter().any(|word| word.to_str().is_some_and(Subcommands::has_subcommand)) {
         return Arguments::command();

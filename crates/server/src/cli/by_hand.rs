@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::render::escape::{json_text, on_one_line};
 
-/// Words that are commands of other programs, each with the command or option for it here.
+/// Commands of other programs, each with the command or option of this program that serves the same purpose.
 const HABITS: [(&str, &str); 6] = [
     ("help", "--help"),
     ("version", "--version"),
@@ -24,8 +24,9 @@ fn is_by_hand() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Returns the message for a person who typed a word that is neither a command nor a directory. A client may
-/// name a directory that is not there, and is served (R112). So most words are only refused at a terminal.
+/// Returns the message for a person who typed a word that is neither a command nor a directory. A client that
+/// names a missing directory is served nevertheless (R112). So words that are not in `HABITS` are refused
+/// only at a terminal.
 pub(super) fn unknown_word(directories: &[PathBuf]) -> Option<String> {
     let word = directories.first()?;
     let habit = HABITS.iter().find(|(habit, _)| word.as_os_str() == *habit);
@@ -49,7 +50,7 @@ pub fn greet(workspace: &Workspace) {
     }
 }
 
-/// Returns the greeting of a server of these directories.
+/// Returns the greeting of a server that serves these directories.
 fn greeting(program: &str, roots: &[String], is_read_only: bool) -> String {
     let end = if cfg!(windows) { "Ctrl-Z and Enter end" } else { "Ctrl-D ends" };
     let edits = if is_read_only { "reads" } else { "reads and edits" };

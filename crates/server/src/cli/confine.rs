@@ -4,7 +4,8 @@ use mcp_text_editor_store::{Confinement, Gap, Network, Workspace};
 
 use crate::config::Landlock;
 
-/// The error of `--landlock require` where the kernel does not deny access to all other files.
+/// The error of `--landlock require` if the kernel does not deny access to all files outside the roots and
+/// the state directory.
 #[derive(Debug, thiserror::Error)]
 #[error("--landlock require: {why}; --landlock auto starts all the same")]
 pub struct NotConfined {
@@ -13,7 +14,7 @@ pub struct NotConfined {
 
 /// Has the kernel deny access to everything but the roots and the state directory. Runs as the last step
 /// before the work, because nothing else can be opened afterwards, and before any other thread is started,
-/// because Landlock would not bind it.
+/// because Landlock would not bind that thread.
 pub fn confine(workspace: &Workspace, landlock: Landlock) -> Result<(), NotConfined> {
     if landlock == Landlock::Off {
         tracing::info!("Landlock: off");

@@ -37,8 +37,8 @@ const PROGRAM: &str = "mcp-text-editor";
 /// The beginning of the names of clap's functions for fish.
 const FISH: &str = "__fish_mcp_text_editor";
 
-/// Adds the possible values of those arguments that clap itself does not check: they are read later, or are
-/// lists with commas.
+/// Adds the possible values of the arguments that clap itself does not check, because they are parsed later
+/// or are lists with commas.
 fn with_values(command: Command) -> Command {
     let clients = || CLIENTS.iter().map(|client| PossibleValue::new(client.name).help(client.program));
     let tools = || ToolId::ALL.iter().map(|tool| PossibleValue::new(tool.name()));
@@ -64,7 +64,7 @@ fn with_values(command: Command) -> Command {
 ///
 /// - bash: where the program's name has a hyphen, clap spells a subcommand in two ways, so that nothing is
 ///   completed after it (clap-rs/clap#6529).
-/// - zsh: clap expects a directory before a subcommand, though only one of them can be given.
+/// - zsh: clap expects a directory before a subcommand, though a command line can have only one of the two.
 /// - fish: clap's script finds no command line while an option at the end still lacks its value, and it
 ///   offers no values of positional arguments.
 fn completed(shell: Shell, command: &Command, script: &str) -> String {
@@ -80,7 +80,7 @@ fn completed(shell: Shell, command: &Command, script: &str) -> String {
             let lines: String = script.split_inclusive('\n').filter(without_directory).collect();
             let either = format!("\": :{{_{PROGRAM}_commands || _files -/}}\"");
             let lines = lines.replacen(&format!("\":: :_{PROGRAM}_commands\""), &either, 1);
-            // The first three are those of the command itself. Those of subcommands follow.
+            // The first three occurrences belong to the command itself. Those of subcommands follow.
             lines.replacen("$line[2]", "$line[1]", 3)
         }
         _ => script.to_owned(),

@@ -28,7 +28,7 @@ pub(super) struct Typed<'a> {
     pub(super) origins: Vec<String>,
 }
 
-/// Resolves the options; `None` without an address, where the others would mean nothing.
+/// Resolves the options. Returns `None` if there is no address: without one the other options mean nothing.
 pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<HttpSettings>, String> {
     let Some(text) = typed.address else {
         return if typed.token_file.is_some() {
@@ -49,7 +49,7 @@ pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<HttpSettings>, String> 
     Ok(Some(HttpSettings { address, token, hosts: typed.hosts, origins: typed.origins }))
 }
 
-/// Reads an address with a port. `localhost` is 127.0.0.1; no other name is looked up.
+/// Parses an address with a port. `localhost` means 127.0.0.1; all other host names are refused.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let of_localhost =
         || Some(SocketAddr::from((Ipv4Addr::LOCALHOST, text.strip_prefix("localhost:")?.parse().ok()?)));

@@ -42,7 +42,7 @@ pub struct Command {
     pub access: AccessOptions,
     /// The durability of edits, and the state that is kept of them.
     pub state_options: StateOptions,
-    /// The state that machines share; `None` where this one is alone.
+    /// The state that machines share; `None` if this one shares none.
     pub shared: Option<SharedOptions>,
     /// The settings of MCP over HTTP, for [`Action::Serve`]; `None` for standard input and output.
     pub http: Option<HttpSettings>,
@@ -85,7 +85,7 @@ pub enum Action {
     },
     /// Print the tools.
     Tools {
-        /// As a document for people, not as JSON.
+        /// Whether to print a document for people instead of JSON.
         markdown: bool,
     },
     /// Print a script for a shell, or a page of the manual.
@@ -195,7 +195,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     })
 }
 
-/// Returns the tools that either option chooses; `None` without both options.
+/// Returns the tools that either option chooses; `None` if neither is given.
 fn chosen_tools(tools: Option<ToolSet>, mode: Option<Mode>) -> Result<Option<ToolSet>, String> {
     let Some(Mode::ClaudeCode) = mode else { return Ok(tools) };
     if tools.is_some_and(|chosen| chosen != ToolSet::default()) {
@@ -278,8 +278,8 @@ fn usual_state() -> Option<PathBuf> {
 }
 
 /// Returns another state directory that may hold a history. If the environment names a directory, this is the
-/// default one. Otherwise, on Windows, it is that of earlier versions. `None` if the option names the
-/// directory.
+/// default one. Otherwise, on Windows, it is the directory of earlier versions. `None` if the option
+/// `--state-dir` names the directory.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
     if named.is_some() && named != from_environment.as_deref() {

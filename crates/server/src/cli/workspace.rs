@@ -29,7 +29,7 @@ pub enum NotOpened {
 pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpened> {
     let own = &command.state_options;
     let edit_id = match &command.action {
-        // If there are several, all are in one history.
+        // If there are several ids, all are of one history.
         Action::History(HistoryAction::Undo { edit_ids, .. } | HistoryAction::Show { edit_ids, .. }) => {
             edit_ids.first()
         }
@@ -71,7 +71,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     if let Some(directory) = state_directory(state_options, action) {
         builder = builder.state_directory(directory);
     }
-    // `doctor` opens it by itself.
+    // `doctor` opens the shared state itself.
     let wants_shared = needs_state(action) && !matches!(action, Action::Doctor { .. });
     let shared = command.shared.as_ref().filter(|_| wants_shared).map(SharedOptions::open).transpose()?;
     if let Some(shared) = &shared {
@@ -97,7 +97,8 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
             tracing::warn!("{what}; {mend}");
         }
     }
-    // A database keeps the journal and the history, and the state directory has nothing else.
+    // With a shared state, the database keeps the journal and the history, and the state directory holds
+    // nothing else.
     let is_wanted = needs_state(action) && command.shared.is_none();
     if let Some(reason) = workspace.state_problem().filter(|_| is_wanted) {
         tracing::warn!("{}", edit::no_state(reason));

@@ -23,24 +23,24 @@ pub fn resolve(typed: TypedShared<'_>) -> Result<Option<SharedOptions>, String> 
 }
 
 impl SharedOptions {
-    /// Opens it.
+    /// Opens the shared state.
     pub fn open(&self) -> Result<SharedState, NotShared> {
         match *self {}
     }
 }
 
 impl SharedState {
-    /// Has a workspace share it.
+    /// Makes a workspace use the shared state.
     pub fn share(&self, _: WorkspaceBuilder) -> WorkspaceBuilder {
         match *self {}
     }
 
-    /// Says what is wrong.
+    /// Says what is wrong with the database.
     pub fn examine(&self, _: &[PathBuf], _: &mut impl io::Write) -> io::Result<bool> {
         match *self {}
     }
 
-    /// Says that a directory is late.
+    /// Says that a directory shows changes of other machines too late.
     #[must_use]
     pub fn late(&self, _: &Path) -> Option<(String, String)> {
         match *self {}

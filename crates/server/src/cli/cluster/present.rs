@@ -14,19 +14,19 @@ use crate::cli::doctor::database;
 use crate::cli::here::absolute;
 use crate::protocol::measure;
 
-/// The database of several machines, and the names that directories have on all of them.
+/// The database that several machines share, and the names that directories have on all of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedOptions {
     url: StateUrl,
     without: WithoutDatabase,
-    /// Each with the directory's absolute path.
+    /// The names, each with the directory's absolute path.
     names: Vec<(RootName, PathBuf)>,
 }
 
 /// A state that is shared.
 pub struct SharedState(Arc<Cluster>);
 
-/// Resolves the options; `None` where this machine is alone.
+/// Resolves the options; `None` if this machine shares no state.
 pub fn resolve(typed: TypedShared<'_>) -> Result<Option<SharedOptions>, String> {
     let names = root_names(typed.root_names)?;
     let without = if typed.is_optional { WithoutDatabase::GoOn } else { WithoutDatabase::Refuse };
@@ -86,7 +86,7 @@ impl SharedOptions {
 }
 
 impl SharedState {
-    /// Has a workspace share it.
+    /// Makes a workspace use the shared state.
     pub fn share(&self, builder: WorkspaceBuilder) -> WorkspaceBuilder {
         builder.shared(self.0.clone())
     }
@@ -97,8 +97,8 @@ impl SharedState {
         database::database(&self.0, directories, out)
     }
 
-    /// Says that a directory shows what other machines change too late to end their edits, and how to mount
-    /// it; `None` if it does not.
+    /// Says that a directory shows changes of other machines too late for this machine to end their
+    /// interrupted edits, and how to mount it instead; `None` if it shows them in time.
     #[must_use]
     pub fn late(&self, directory: &Path) -> Option<(String, String)> {
         database::late(directory, &self.0.roots().caches(directory))

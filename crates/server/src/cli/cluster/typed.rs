@@ -1,6 +1,7 @@
-//! The options of a shared state as they are typed: [`TypedShared`], and why it cannot be opened.
+//! The options of a shared state as they are typed ([`TypedShared`]), and the reason why the state cannot be
+//! opened ([`NotShared`]).
 
-/// The options as they are typed, or in the environment.
+/// The options as they are typed, or set in the environment.
 pub struct TypedShared<'a> {
     /// The URL of the database.
     pub state_url: Option<String>,

@@ -1,4 +1,4 @@
-//! Finds the faults of an entry by reading it. [`start`] tries the command that it names.
+//! Finds the faults of an entry by reading it. [`start`] tries the command that the entry names.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -37,7 +37,7 @@ pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
     (there.is_some() || !other_entries.is_empty()).then_some(report)
 }
 
-/// Says what mends a file that cannot be read.
+/// Says how to mend a configuration that cannot be read.
 pub(super) fn mend_file(file: &Path) -> String {
     format!("mend it, or take back the last edit of it: mcp-text-editor history {}", file.display())
 }
@@ -98,7 +98,8 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     report
 }
 
-/// Says whether the model sees the tools at once, and whether the client's own are switched off.
+/// Says whether the model sees the server's tools at once, and whether the client's own editing tools are
+/// switched off.
 fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Report) {
     let ServerEntry { client, env, .. } = *entry;
     if let Some(ToolSearch { name, switch, unless, at_once }) = client.search {
@@ -134,7 +135,8 @@ fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Rep
     }
 }
 
-/// Adds why the client would ask a person before each call. `again` is the advice that writes the entry.
+/// Adds the reasons why the client would ask a person before each call. `again` is the command that writes
+/// the entry anew.
 fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, report: &mut Report) {
     let ServerEntry { client, env, .. } = *entry;
     let asks = format!(
@@ -176,8 +178,8 @@ fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsStr
     own.chain(added).collect()
 }
 
-/// Whether the client trusts the project, as far as is known: some start a server only where a person has
-/// said that they trust the directory.
+/// Whether the client trusts the project, as far as is known: some clients start a server only in a directory
+/// that the person has marked as trusted.
 fn is_trusted(entry: &ServerEntry<'_>) -> bool {
     let ServerEntry { client, env, project, .. } = *entry;
     let read = |path: &Path, syntax| (entry.read)(path, syntax).ok().flatten();

@@ -1,5 +1,5 @@
-//! Says what is wrong with the database of several machines, and with the names that they have for a
-//! directory.
+//! Says what is wrong with the database that several machines share, and with their common names for
+//! directories.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use mcp_text_editor_store::real_path;
 
 use super::report::{Fault, Report, fault, shown, tell_report};
 
-/// The greatest difference between two clocks that is no fault.
+/// The greatest difference between two clocks that is not reported as a fault.
 const APART: Duration = Duration::from_secs(10);
 
-/// Looks at the database of several machines, and at directories that they share; changes nothing. Returns
-/// whether all is well.
+/// Examines the database that several machines share, and directories that they share. Changes nothing.
+/// Returns whether all is well.
 pub(crate) fn database(cluster: &Cluster, roots: &[PathBuf], out: &mut impl Write) -> io::Result<bool> {
     let found = cluster.examine();
     writeln!(out, "{}", shown(&found.url))?;
@@ -29,7 +29,7 @@ pub(crate) fn database(cluster: &Cluster, roots: &[PathBuf], out: &mut impl Writ
     Ok(report.faults.is_empty())
 }
 
-/// Judges the findings of all hosts.
+/// Judges the findings about all hosts.
 fn judge(found: &DatabaseReport) -> Report {
     let mut report = Report::default();
     let reached = |host: &HostReport| host.found.clone().ok();
@@ -311,8 +311,8 @@ fn shared(names: &RootNames, directory: &Path) -> Report {
     report
 }
 
-/// Says that a directory shows what other machines change too late to end their edits, and how to mount it;
-/// `None` if it does not.
+/// Says that a directory shows changes of other machines too late for this machine to end their interrupted
+/// edits, and how to mount it instead; `None` if it shows them in time.
 pub(crate) fn late(directory: &Path, caches: &Caches) -> Option<(String, String)> {
     if caches.bearable().is_some() {
         return None;

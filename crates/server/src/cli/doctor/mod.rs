@@ -3,7 +3,7 @@
 //! `check` finds faults by reading an entry, `start` by starting its command; `session` speaks with a server
 //! that runs. `remote` judges an entry of a server over HTTP, to which `post` connects. `report` has the
 //! entry and the findings; `run` carries the command line out and reports. `database` finds faults of the
-//! database of several machines, and of the names that they have for a directory.
+//! database that several machines share, and of their common names for directories.
 
 mod check;
 #[cfg(feature = "cluster")]

@@ -22,10 +22,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest answer, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// The most that is kept of an answer that is no message: bytes of an error's body, characters of another.
+/// The most that is kept of an answer that is not an MCP message: bytes if its status is an error, else
+/// characters.
 const SAID: usize = 300;
 
-/// The reason why there is no answer.
+/// The reason why a server gave no answer.
 #[derive(Debug)]
 pub(super) enum PostFailure {
     /// No connection can be made.
@@ -40,12 +41,12 @@ pub(super) enum PostFailure {
     Slow,
 }
 
-/// Asks the server at a URL of `http`, with these headers.
+/// Asks the server at an `http` URL for its tools, and sends these headers along.
 pub(super) fn ask(uri: &Uri, headers: Vec<(HeaderName, HeaderValue)>) -> Result<SessionAnswers, PostFailure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(PostFailure::Unreachable)?;
     let mut endpoint = Endpoint { uri, headers, runtime, until: Instant::now() + PATIENCE };
     let answers = converse(&mut endpoint, |_| None);
-    // A lookup of the host's name may still be running. It is not waited for.
+    // A lookup of the host's name may still be running. This does not wait for it.
     endpoint.runtime.shutdown_background();
     answers
 }

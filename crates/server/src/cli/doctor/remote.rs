@@ -13,8 +13,8 @@ use crate::cli::install::http::{HeaderText, RemoteEntry, Unknown, value};
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
-/// Asks the server at the URL of an entry, if that may be done. The error says what is wrong. The other
-/// members of the entry are checked elsewhere.
+/// Asks the server at the URL of an entry, unless the entry is of a project that is not trusted. The error
+/// says what is wrong. The other members of the entry are checked elsewhere.
 pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<Report, Fault> {
     let program = entry.client.program;
     if entry.is_project() && !entry.is_trusted {
@@ -129,25 +129,25 @@ fn judge(
     }
 }
 
-/// Returns the command that gives the entry this URL, or the entry's own advice where `install` does not
-/// write.
+/// Returns the command that gives the entry this URL. If `install` does not write such entries, returns the
+/// entry's own advice ([`ServerEntry::again`]).
 pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote: &RemoteEntry<'_>) -> String {
     let has_token = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.scope.is_written {
         return entry.again();
     }
-    // A token that is there stays.
+    // A token that the entry already has stays.
     let token = if takes_variable(entry) && !has_token { " --token-env NAME" } else { "" };
     format!("{} --http {url}{token}", entry.again())
 }
 
-/// Tells whether the client can take the token from a variable, so that it need not stand in the entry.
+/// Tells whether the client can take the token from a variable, so that the entry need not contain the token.
 fn takes_variable(entry: &ServerEntry<'_>) -> bool {
     entry.client.token_form().is_some_and(|form| form != TokenForm::Literal)
 }
 
-/// Returns the end of the advice about a token: the variable that has it, or how to name one. Empty if the
-/// client takes it from no variable.
+/// Returns the end of the advice about a token: the variable that has it, or how to name one in the entry.
+/// Empty if the entry names none and `install` cannot write one.
 fn of_variable(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> String {
     let mut headers = remote.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     match headers.find_map(|(_, written)| value(entry.client, *written, &BTreeMap::new()).err()) {

@@ -12,7 +12,7 @@ use crate::cli::install::scopes::{Holder, Scope, taken_out};
 use crate::cli::terminal::clipped;
 use crate::render::escape::on_one_line;
 
-/// The maximum length of a line that is shown, in characters: a project or a server chooses its words.
+/// The maximum length of a line that is shown, in characters. A project or a server may have chosen its text.
 const LONGEST: usize = 2_000;
 
 /// A fault, and how to fix it.
@@ -27,8 +27,8 @@ pub(super) fn fault(problem: impl Into<String>, fix: impl Into<String>) -> Fault
     Fault { problem: problem.into(), fix: fix.into() }
 }
 
-/// A function that reads a configuration; it returns `None` if there is none. Its error says why it cannot be
-/// read.
+/// A function that reads a configuration; it returns `None` if there is no such file. Its error says why the
+/// file cannot be read.
 pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
 /// An entry in the configuration of a client, and where it is used.
@@ -41,8 +41,8 @@ pub(super) struct ServerEntry<'a> {
     pub(super) parsed: &'a Value,
     /// The project in which the client is used.
     pub(super) project: &'a Path,
-    /// Whether the person trusts the project. If so, the program of the entry is started in
-    /// the project, whatever it is. Else nothing that a project holds is run.
+    /// Whether the person trusts the project. If so, the entry's program is started in the project, whatever
+    /// program it is. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
     pub(super) read: &'a ReadConfiguration<'a>,
@@ -54,8 +54,7 @@ impl ServerEntry<'_> {
         self.scope.holder == Holder::Project
     }
 
-    /// Returns the advice that mends the entry: the command that writes it anew, or the step that takes it
-    /// away.
+    /// Returns the advice that mends the entry: the command that writes it anew, or how to remove it.
     pub(super) fn again(&self) -> String {
         let (scope, client) = (self.scope, self.client.name);
         match (scope.holder, &scope.directory) {
@@ -78,7 +77,7 @@ impl ServerEntry<'_> {
         format!("{}{needs}", self.again())
     }
 
-    /// Returns the advice to look at the project's entry, and then to have it tried.
+    /// Returns the advice to look at the project's entry, and then to let `doctor` start it.
     pub(super) fn trusting(&self) -> String {
         let (client, project) = (self.client.name, self.project.display());
         format!("look at it; then mcp-text-editor doctor {client} --project {project} --trust-project")
@@ -91,7 +90,7 @@ pub(super) struct Report {
     /// The findings that are no faults, as lines for people.
     pub(super) notes: Vec<String>,
     pub(super) faults: Vec<Fault>,
-    /// Whether the server was not started, so that some faults may be missing here.
+    /// Whether the server was not asked, so that some faults may be missing here.
     pub(super) is_unasked: bool,
 }
 
@@ -102,7 +101,7 @@ impl From<Fault> for Report {
 }
 
 impl Report {
-    /// Returns a note about a server that was not asked.
+    /// Returns a report with a note that says why the server was not asked.
     pub(super) fn unasked(why: String) -> Self {
         Self { notes: vec![why], is_unasked: true, ..Self::default() }
     }
@@ -112,7 +111,7 @@ impl Report {
         self.faults.push(fault(problem, fix));
     }
 
-    /// Adds other findings.
+    /// Adds the findings of another report.
     pub(super) fn add(&mut self, other: Self) {
         self.notes.extend(other.notes);
         self.faults.extend(other.faults);
@@ -120,7 +119,7 @@ impl Report {
     }
 }
 
-/// Prints the findings about the subject of the line before.
+/// Prints the findings about the subject that the line above names.
 pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for note in &report.notes {
         writeln!(out, "  {}", shown(note))?;
@@ -136,7 +135,8 @@ pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// Returns a text as one line that can be shown, even if a project or a server chose its words.
+/// Returns a text as one escaped line of bounded length, which is safe to show even if a project or a server
+/// chose the text.
 pub(super) fn shown(text: &str) -> String {
     on_one_line(&clipped(text, LONGEST))
 }

@@ -17,8 +17,8 @@ use crate::config::StateOptions;
 /// Checks the entries of a client, or of all clients: a person's own, and that of the project. Nothing that
 /// the project holds is run unless the person trusts it. Returns whether all is well.
 ///
-/// `database` tells whether all is well with the database of several machines; `None` if it was not looked
-/// at. If it was, and no client is named, there need be no entry.
+/// `database` is whether all is well with the database that several machines share; `None` if it was not
+/// examined. If it was examined and no client is named, it is no failure that there is no entry.
 pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,
@@ -71,8 +71,8 @@ pub fn doctor(
     Ok(is_well && count > 0 && database != Some(false))
 }
 
-/// Returns the fault for which Codex does not start: it merges the entries of all its files, and refuses one
-/// that then has both a command and a URL.
+/// Returns the fault that keeps Codex from starting: Codex merges the entries of all its files, and refuses
+/// an entry that then has both a command and a URL.
 fn does_not_fit(
     client: &Client,
     scope: &Scope,
@@ -92,8 +92,8 @@ fn does_not_fit(
     ))
 }
 
-/// Returns the fault that the client, a package of Windows (MSIX), does not read the entry: it reads a file
-/// of its own, and there is none in it.
+/// Returns the fault that the client does not read the entry. A client that is a Windows package (MSIX) reads
+/// a file of its own, and here that file has no entry.
 fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Fault> {
     let is_of_person = |scope: &Scope| scope.holder == Holder::Person && scope.directory.is_none();
     let mut of_package = scopes.iter().filter(|other| is_of_person(other) && is_of_package(&other.file));

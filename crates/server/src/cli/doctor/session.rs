@@ -53,8 +53,8 @@ pub(super) struct SessionAnswers {
     pub(super) said: Vec<String>,
 }
 
-/// Starts a server and asks it. `call` gets the names of its tools, and chooses one with its arguments. The
-/// error says what failed.
+/// Starts a server and asks for its tools. `call` gets their names, and chooses a tool to call and its
+/// arguments, or none. The error says what failed.
 pub(super) fn ask(
     start: &ServerStart<'_>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,
@@ -79,7 +79,7 @@ pub(super) fn ask(
         if let Some(mut stderr) = stderr {
             let _ = (&mut stderr).take(SAID).read_to_end(&mut text);
             let _ = sender.send(text);
-            // The rest is read and dropped: a server would wait if nobody read its log any more.
+            // The rest is read and dropped: a server would block if nobody read its log any more.
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
         }
     });
@@ -92,8 +92,8 @@ pub(super) fn ask(
     };
     let _ = child.kill();
     let _ = child.wait();
-    // A process that this one has started may outlive it and keep standard error open, so the wait has an
-    // end.
+    // A process that the server has started may outlive it and keep standard error open, so the wait has a
+    // timeout.
     let said = log.recv_timeout(FAREWELL).unwrap_or_default();
     let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
     match answers {
@@ -107,9 +107,9 @@ pub(super) fn ask(
     }
 }
 
-/// Returns the advice for a program that the system blocks because it is not signed. The number of Windows'
-/// error shows that, or what a starter in Node writes about such an error, or the signal with which macOS has
-/// ended it.
+/// Returns the advice for a program that the system blocks because it is not signed; `None` if nothing shows
+/// that. It is shown by the number of a Windows error, by what a launcher in Node logs about such an error,
+/// or by the signal with which macOS has ended the program.
 fn blocked(number: Option<i32>, log: &str, signal: Option<i32>) -> Option<String> {
     // ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION and ERROR_INVALID_IMAGE_HASH of winerror.h.
     let is_windows = matches!(number, Some(4551 | 577)) || log.contains("spawn UNKNOWN");
@@ -123,7 +123,7 @@ const SIGKILL: i32 = 9;
 
 /// Returns the signal that has ended a server before it answered.
 fn killed_at_start(child: &mut Child) -> Option<i32> {
-    // Its output is closed a moment before it can be waited for.
+    // The process closes its output a moment before its exit status can be read.
     thread::sleep(Duration::from_millis(100));
     let status = child.try_wait().ok().flatten()?;
     #[cfg(unix)]
@@ -198,8 +198,8 @@ pub(super) trait Connection {
 /// The revision of MCP that is spoken.
 pub(super) const REVISION: &str = "2025-06-18";
 
-/// Asks a server for its tools, as any client begins. `call` gets their names, and chooses one with its
-/// arguments, or none.
+/// Opens the session as any client does, and asks for the server's tools. `call` gets their names, and
+/// chooses a tool to call and its arguments, or none.
 pub(super) fn converse<C: Connection>(
     server: &mut C,
     call: impl Fn(&[String]) -> Option<(String, Value)>,

@@ -62,7 +62,7 @@ pub(super) fn start(
             let problem = format!("there is no directory in which other programs could be started: {error}");
             fault(problem, format!("{again}, which names this program"))
         })?);
-        // A relative directory would be another one there, so all are absolute.
+        // A relative path would mean another directory there, so all paths are made absolute.
         let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
         arguments = Words { directories, ..named }.all().split_off(1);
     }
@@ -134,8 +134,8 @@ fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: 
     project_allowlist::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
 }
 
-/// Chooses a call that reads a file of a directory and changes nothing. If the directory has no file, it
-/// names one that does not exist. `None` if no tool fits.
+/// Chooses a call that reads a file of a directory and changes nothing. If the directory has no file, the
+/// call names one that does not exist. `None` if no tool fits.
 fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
     let entries = root.read_dir().ok().into_iter().flatten().filter_map(Result::ok);
     let files =
@@ -181,7 +181,7 @@ fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str
     }
 }
 
-/// The most names that are tried: killed processes may have left theirs.
+/// The most names that are tried for an [`EmptyDirectory`]: killed processes may have left theirs.
 const TRIES: u32 = 64;
 
 /// An empty directory of this process, in which another program than this one can be started; the directories

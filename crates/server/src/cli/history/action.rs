@@ -27,7 +27,7 @@ pub enum HistoryAction {
         /// The form in which they are shown.
         form: OutputForm,
     },
-    /// Show the edits that were made in a browser.
+    /// Show, in a browser, the edits that were made.
     Web {
         /// The edits.
         selection: Selection,
@@ -38,7 +38,7 @@ pub enum HistoryAction {
         /// The time without an open page after which the server ends.
         idle: Duration,
     },
-    /// Write the edits that were made as a page.
+    /// Write a page with the edits that were made.
     Html {
         /// The edits.
         selection: Selection,
@@ -56,7 +56,7 @@ pub enum HistoryAction {
     },
     /// Show the names that directories have on the machines that share the history.
     Roots {
-        /// For a program, not for a person.
+        /// Whether the output is JSON for a program, not text for a person.
         is_json: bool,
     },
     /// Write out the bytes that recovery has put aside.
@@ -101,9 +101,9 @@ pub enum UndoMode {
 pub struct Selection {
     /// They are of this file, or of files below this directory; absolute.
     pub path: Option<PathBuf>,
-    /// They were made then or later.
+    /// They were made at this moment or later.
     pub since: Option<Moment>,
-    /// They were made before.
+    /// They were made before this moment.
     pub until: Option<Moment>,
     /// This tool made them.
     pub tool: Option<String>,
@@ -111,7 +111,7 @@ pub struct Selection {
     pub client: Option<String>,
     /// Their diff, paths included, has this text.
     pub grep: Option<String>,
-    /// The most edits, the newest first; `None`: all.
+    /// The maximum number of edits; the newest are taken. `None`: all.
     pub newest: Option<usize>,
 }
 
@@ -133,14 +133,15 @@ pub enum OutputForm {
     Lines(Pager),
     /// As diffs.
     Diffs(Pager),
-    /// As numbers of lines.
+    /// As numbers of changed lines.
     Stat(Pager),
-    /// As an object a line, for programs.
+    /// As one JSON object per line, for programs.
     Json,
 }
 
 impl OutputForm {
-    /// Returns the form that was typed; by default lines if they are `many` edits at a terminal.
+    /// Returns the form that was typed. By default it is lines if there may be `many` edits and standard
+    /// output is a terminal, else diffs.
     fn new(typed: &FormArguments, many: bool) -> Self {
         use_color(typed.color);
         let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
@@ -218,7 +219,8 @@ pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction,
     Ok(HistoryAction::Undo { edit_ids, selection, is_newest, with_later, mode })
 }
 
-/// Whether a person who typed this in place of a path means an edit: it looks like an id, and no file has it.
+/// Whether a person who typed this in place of a path means an edit: it looks like an id, and no file has
+/// that name.
 fn is_id(path: &Path) -> bool {
     path.to_str().is_some_and(looks_like_id) && absolute(path.to_owned()).is_ok_and(|path| !path.exists())
 }

@@ -58,7 +58,7 @@ pub(super) fn select(
     selection: &Selection,
     each: &mut dyn FnMut(&Entry) -> HistoryResult,
 ) -> Result<(usize, bool), HistoryError> {
-    // Parts of names are enough for a person.
+    // A person may type only a part of a name.
     let names =
         [selection.tool.as_deref(), selection.client.as_deref()].map(|name| name.map(str::to_lowercase));
     let has = |name: &Option<String>, whole: &str| {
@@ -87,7 +87,7 @@ pub(super) fn select(
     }
 }
 
-/// Returns the store's filter for a selection. The number of edits is not in it.
+/// Returns the store's filter for a selection. It does not limit the number of edits.
 pub(super) fn filter(workspace: &Workspace, selection: &Selection) -> Result<EditFilter, HistoryError> {
     let Selection { path, since, until, tool, client, grep, newest: _ } = selection;
     let time = |moment: &Option<Moment>| moment.as_ref().map(|moment| time_of(workspace, moment)).transpose();

@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::{Span, Timestamp, Zoned};
 use mcp_text_editor_store::EditId;
 
-/// A moment: a time, or that of an edit.
+/// A moment: a time, or the time of an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// This time.
@@ -15,7 +15,7 @@ pub enum Moment {
     Edit(EditId),
 }
 
-/// Reads a moment. A time without a zone is one of this machine's zone. The error says what can be typed.
+/// Reads a moment. A time without a zone is in this machine's zone. The error says what can be typed.
 pub(super) fn read(typed: &str) -> Result<Moment, String> {
     read_at(typed, &Zoned::now())
 }
@@ -47,7 +47,7 @@ fn time(typed: &str, now: &Zoned) -> Option<Timestamp> {
     if let Ok(stamp) = typed.parse::<Timestamp>() {
         return Some(stamp);
     }
-    // A day alone would parse as a `DateTime`, too. A time alone is one of today.
+    // A day alone would parse as a `DateTime`, too. A time without a day is today's.
     if typed.contains(['T', 't', ' '])
         && let Ok(time) = typed.parse::<DateTime>()
     {

@@ -43,8 +43,8 @@ fn width() -> Option<usize> {
     named.or_else(of_terminal).filter(|columns| *columns > 0)
 }
 
-/// Shows something to a person, through a pager if standard output is a terminal. If the shell finds no such
-/// pager, calls `show` again without it.
+/// Shows something to a person, through a pager if standard output is a terminal. If the shell cannot find or
+/// start the pager, calls `show` again without it.
 ///
 /// It is no error if the reader leaves the pager or closes the pipe.
 pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResult) -> HistoryResult {

@@ -36,8 +36,8 @@ impl Pager {
             Self::Usual => Command::new("less"),
             Self::Command(words) => of_shell(words)?,
         };
-        // As git does: colours are shown, a text that fits on the screen is not paged, and it stays on the
-        // screen.
+        // As git does: colours are shown, a text that fits on the screen is not paged, and the text stays on
+        // the screen afterwards.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
@@ -68,7 +68,7 @@ fn of_shell(words: &OsStr) -> Option<Command> {
     Some(command)
 }
 
-/// Splits the words into a command: Windows need not have a shell.
+/// Splits the words into a command, since Windows may have no shell.
 #[cfg(windows)]
 fn of_shell(words: &OsStr) -> Option<Command> {
     let words = crate::cli::install::entry::split(words.to_str()?).ok()?;

@@ -32,8 +32,8 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
         HistoryAction::Roots { is_json } => return roots(workspace, is_json, &mut out),
         HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
-        // Not through `anstream`, which would take escape sequences out of the bytes. They are escaped only
-        // for a terminal.
+        // Not through `anstream`, which would remove escape sequences from the bytes. `TerminalOutput`
+        // escapes control characters, and only for a terminal.
         HistoryAction::Contents { edit_id } => {
             return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
         }

@@ -15,9 +15,9 @@ use crate::render::shell::undo as words;
 /// The edits to take back.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EditChoice<'a> {
-    /// Those with these ids, and perhaps the later ones that are in the way.
+    /// The edits with these ids; if the flag is true, also later edits that are in the way.
     Named(&'a [String], bool),
-    /// Those of this selection that are in effect, or only the newest of them.
+    /// The edits of this selection that are in effect; if the flag is true, only the newest of them.
     Selected(&'a Selection, bool),
 }
 
@@ -135,7 +135,8 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
         }
         chosen.push(step.entry);
     }
-    // Edits with a conflict are left out. Then they may conflict with others, so the rest is planned again.
+    // Edits with a conflict are left out. Without them, other edits may conflict, so the rest is planned
+    // again.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
         let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;

@@ -18,7 +18,7 @@ use crate::config::StateOptions;
 /// The origin under which the history lists edits of configurations.
 pub(super) const ORIGIN: &str = "install";
 
-/// The origin of edits that take something out. They are no edits to be taken back by the next removal.
+/// The origin of edits that take something out. The next removal does not undo such edits.
 pub(super) const REMOVAL: &str = "install --remove";
 
 /// The most edits of a file that are searched for the one to take back.
@@ -35,7 +35,7 @@ pub(super) struct Configuration {
 /// The result of writing a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Written {
-    /// The id by which it can be undone, if it is kept.
+    /// The id by which the edit can be undone, if the history keeps it.
     pub(super) edit_id: Option<String>,
     /// The diff of a dry run.
     pub(super) diff: String,
@@ -100,8 +100,9 @@ pub(super) fn write(
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }
 
-/// Undoes the newest edits of a configuration, as long as `install` made them. Returns whether the file is
-/// then as it was before the first of them: there was one, and nothing has changed since.
+/// Undoes the newest edits of a configuration, as far back as `install` made them. Returns whether the file
+/// is then as it was before the first of these edits: there was at least one, and nothing else has changed
+/// since.
 pub(super) fn restore(path: &Path, state: &StateOptions) -> Result<bool, String> {
     let mut workspace = open(path, state)?;
     let mut is_restored = false;
@@ -120,8 +121,8 @@ pub(super) fn restore(path: &Path, state: &StateOptions) -> Result<bool, String>
     }
 }
 
-/// Opens the directory of a configuration, that of the file to which a link leads, and the state directory. A
-/// person asks, so nothing is protected.
+/// Opens the directory of a configuration, the directory of the file to which a symbolic link leads, and the
+/// state directory. Nothing is protected, since a person typed the command.
 fn open(path: &Path, state: &StateOptions) -> Result<Workspace, String> {
     let mut builder = Workspace::builder()
         .unprotect_all()

@@ -1,6 +1,6 @@
 //! The clients, and what each of them needs. Their facts are rows of `clients.json`: where a client keeps its
-//! configuration, what an entry looks like, what the client needs to call tools where nobody can be asked,
-//! and how it starts servers.
+//! configuration, what an entry looks like, what lets the client call tools without asking a person, and how
+//! it starts servers.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ pub static CLIENTS: LazyLock<Vec<Client>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("clients.json")).expect("clients.json has rows of clients")
 });
 
-/// A client that can be told of the server. Two of them are the same if their names are.
+/// A client whose configuration `install` can write. Two clients are equal if their names are.
 #[derive(Default, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Client {
@@ -39,7 +39,7 @@ pub struct Client {
     pub programs: Vec<&'static str>,
     /// The version that was configured by `install` and used, on 2026-11-22, on Linux.
     pub tried: Option<&'static str>,
-    /// The source of the facts in this row, if it was not tried.
+    /// The source of the facts in this row, if the client was not tried.
     pub page: Option<&'static str>,
     /// The syntax of its configuration.
     pub syntax: Syntax,
@@ -47,50 +47,51 @@ pub struct Client {
     pub servers: Vec<&'static str>,
     /// The files of a person's own configuration.
     pub user: Vec<ConfigPath>,
-    /// The file in a project, if it has one; `/` between names.
+    /// The configuration file in a project, with `/` between names; `None` if the client has none there.
     pub project: Option<&'static str>,
     /// A file in a project that it reads before `project`.
     pub also_reads: Option<&'static str>,
-    /// The directories of a project in which it looks.
+    /// The directories of a project in which the client looks for that file.
     pub looks_in: LooksIn,
-    /// The configurations of the machine that outrank all others, and the variable that names another file.
+    /// The configurations of the machine that outrank all others.
     pub machine_first: Vec<ConfigPath>,
-    /// The variable that names the file of `machine_first`.
+    /// The environment variable that names a file to use instead of `machine_first`.
     pub machine_variable: Option<&'static str>,
     /// The configurations of the machine that all others outrank.
     pub machine_last: Vec<ConfigPath>,
     /// The directory in which it starts servers.
     pub starts: WorkingDirectory,
-    /// An entry that starts a program. `PROGRAM`, `ARGUMENTS` or `WORDS` (both) stand for the command,
-    /// `TOOLS` for the names of the offered tools.
+    /// The template of an entry that starts a program. `PROGRAM`, `ARGUMENTS` or `WORDS` (both) stand for the
+    /// command, `TOOLS` for the names of the offered tools.
     pub stdio: Map<String, Value>,
-    /// An entry that leads to a server over HTTP; `None` if the client only starts programs. `URL` stands for
-    /// its address, `NAME` for the variable that has the token.
+    /// The template of an entry that leads to a server over HTTP; `None` if the client only starts programs.
+    /// `URL` stands for the server's address, `NAME` for the variable that has the token.
     pub http: Option<Map<String, Value>>,
     /// Whether it replaces `$NAME` in a header, too, and not only `${NAME}`.
     pub fills_bare_variables: bool,
-    /// Whether it takes a `url` without a type for one of SSE.
+    /// Whether it takes a `url` without a type for the URL of an SSE server.
     pub url_is_sse: bool,
-    /// The file of a person's permissions, as `Environment::paths` has it, if it is not that of the entry.
+    /// The file of a person's permissions, as a template for `Environment::paths`, if it is not the file of
+    /// the entry.
     pub permissions: Option<&'static str>,
     /// The file of the permissions in a project.
     pub project_permissions: Option<&'static str>,
-    /// The items that have it call the tools where nobody can be asked.
+    /// The items that let the client call the tools without asking a person.
     approval: Vec<Item>,
     /// Further such items for a project.
     project_approval: Vec<Item>,
-    /// The items that have it ask for the token.
+    /// The items that make the client ask a person for the token.
     token_inputs: Vec<Item>,
-    /// The tools that suit it, as `--tools` has them.
+    /// The tools that suit the client, as a value of `--tools`.
     pub tools: &'static str,
     /// The search behind which it hides the tools of servers; `None` if the model sees all tools at once.
     pub search: Option<ToolSearch>,
-    /// The items that switch its own tools that change files off, in the file of its permissions, or else in
-    /// that of the entry. The model edits through the server then.
+    /// The items that disable the client's own tools for changing files, so that the model edits through the
+    /// server. They go into the file of permissions, or else into the file of the entry.
     pub instead: Vec<Item>,
-    /// The way in which a person does that, if no item can.
+    /// The way in which a person disables those tools, if no item can.
     pub instead_by_hand: Option<&'static str>,
-    /// The way in which a person has it call the tools where nobody can be asked, if no setting does that.
+    /// The way in which a person lets the client call the tools without asking, if no item can.
     pub asks: Option<String>,
     /// The further step that a person has to take, for all projects.
     pub user_step: Option<&'static str>,
@@ -98,7 +99,7 @@ pub struct Client {
     pub project_step: Option<&'static str>,
     /// A fact that a person has to know if the token is in a variable.
     pub token_step: Option<&'static str>,
-    /// The variables of its own that a server gets.
+    /// The client's environment variables that a server gets.
     pub passes: PassedVariables,
     #[serde(rename = "//")]
     _notes: IgnoredAny,
@@ -108,11 +109,11 @@ pub struct Client {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigPath {
-    /// As [`Environment::paths`] has it.
+    /// The path, as a template for [`Environment::paths`].
     path: &'static str,
     /// The system on which it is used; `None` for all.
     system: Option<System>,
-    /// The file or directory that must exist.
+    /// The file or directory that must exist for this path to be used.
     when: Option<&'static str>,
 }
 
@@ -120,7 +121,7 @@ pub struct ConfigPath {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LooksIn {
-    /// The project's alone.
+    /// Only the project's own directory.
     #[default]
     Project,
     /// Also those above it, up to the top of the repository.
@@ -129,7 +130,7 @@ pub enum LooksIn {
     Ancestors,
 }
 
-/// A client's search for tools. The model sees no more than the names of the tools behind it.
+/// A client's search for tools. Until it searches, the model sees no more than the names of these tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 pub struct ToolSearch {
     /// Its name in the client's documentation.
@@ -138,7 +139,8 @@ pub struct ToolSearch {
     pub switch: &'static str,
     /// The member of an entry that keeps the server's tools out of the search. `install` writes it.
     pub unless: Option<&'static str>,
-    /// The tools that the client offers without that member, because the server asks for it by `_meta`.
+    /// The tools that the client offers at once even without that member, because the server asks for that by
+    /// `_meta`.
     pub at_once: Option<&'static str>,
 }
 
@@ -148,14 +150,14 @@ pub struct ToolSearch {
 pub enum WorkingDirectory {
     /// In the project, so that an entry need not name it.
     InProject,
-    /// Anywhere, but it replaces this variable by the project's path.
+    /// Anywhere. In an entry it replaces this variable by the project's path.
     Names(&'static str),
     /// Anywhere.
     #[default]
     Anywhere,
 }
 
-/// The variables of a client that its servers get.
+/// The environment variables of a client that its servers get.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassedVariables {
@@ -182,12 +184,12 @@ impl PassedVariables {
     }
 }
 
-/// The way in which a client is told of a token.
+/// The way in which a client gets a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenForm<'a> {
-    /// It replaces variables in headers: names between the two texts.
+    /// It replaces variables in headers. A variable is written as its name between these two texts.
     Header(&'a str, &'a str),
-    /// This member names the variable.
+    /// This member of the entry names the variable.
     Member(&'a str),
     /// It asks the person, once, and keeps the answer.
     Asked,
@@ -195,7 +197,7 @@ pub enum TokenForm<'a> {
     Literal,
 }
 
-/// An item of a list, or a value, besides the entry.
+/// A setting that `install` writes besides the entry: an item of a list, or a value.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
@@ -213,7 +215,7 @@ pub struct Item {
     pub effect: &'static str,
 }
 
-/// Returns items as those of a file.
+/// Returns these items with `file` as their file.
 fn items_in<'a>(items: &'a [Item], file: &'a Path) -> impl Iterator<Item = Item> {
     items.iter().map(|item| Item { file: file.to_owned(), ..item.clone() })
 }
@@ -297,8 +299,8 @@ impl Client {
         file.or_else(program).or_else(directory)
     }
 
-    /// Returns the files in which it has its entries, a person's own or a project's. The error says that it
-    /// has none in projects.
+    /// Returns the files that have the client's entries: those of `project` if it is given, else a person's
+    /// own. The error says that the client has none in projects.
     pub fn files(&self, env: &Environment, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
         match (project, self.project) {
             (None, _) => Ok(files_at(&self.user, env, &|path| path.exists())),
@@ -331,7 +333,7 @@ impl Client {
         if self.starts == WorkingDirectory::Anywhere && !is_project { " DIR" } else { "" }
     }
 
-    /// Returns the items by which it calls the tools where nobody can be asked.
+    /// Returns the items that let the client call the tools without asking a person.
     #[must_use]
     pub fn approval(&self, env: &Environment, project: Option<&Path>) -> Vec<Item> {
         let Some(project) = project else {
@@ -342,20 +344,20 @@ impl Client {
         items_in(&self.approval, &file).chain(items_in(&self.project_approval, &file)).collect()
     }
 
-    /// Returns the items that switch its own tools that change files off; none if a person has to do that.
-    /// `files` have its entries.
+    /// Returns the items that disable the client's own tools for changing files; none if a person has to do
+    /// that. `files` are those that have its entries.
     pub(crate) fn switched_off(&self, env: &Environment, files: &[PathBuf]) -> Vec<Item> {
         let permissions = self.permissions.map(|path| env.paths(path));
         let file = permissions.as_deref().unwrap_or(files).first();
         file.into_iter().flat_map(|file| items_in(&self.instead, file)).collect()
     }
 
-    /// Returns the items that have it ask for the token, in the files that have its entries.
+    /// Returns the items that make the client ask for the token, in the files that have its entries.
     pub(crate) fn token_inputs(&self, files: &[PathBuf]) -> Vec<Item> {
         files.iter().flat_map(|file| items_in(&self.token_inputs, file)).collect()
     }
 
-    /// Returns the way in which it is told of a token; `None` if it takes no URL.
+    /// Returns the way in which the client gets a token; `None` if it takes no URL.
     #[must_use]
     pub fn token_form(&self) -> Option<TokenForm<'_>> {
         let http = self.http.as_ref()?;
@@ -370,7 +372,7 @@ impl Client {
         })
     }
 
-    /// Returns the members of an entry; none if it cannot lead there.
+    /// Returns the members of an entry; none if the client has no entries for such a destination.
     pub(crate) fn members(&self, destination: Destination<'_>) -> Map<String, Value> {
         let template = match destination {
             Destination::Program(_) => Some(&self.stdio),

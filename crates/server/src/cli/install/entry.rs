@@ -1,5 +1,6 @@
-//! The words that start the server, and which server such words start: this one, or the one in Python, whose
-//! tools have the same names. Existing words are parsed, so that a person's additions are kept.
+//! The words (program and arguments) that start the server, and the recognition of the server that such words
+//! start: this one, or the one in Python, whose tools have the same names. Existing words are parsed, so that
+//! a person's additions are kept.
 
 use std::path::Path;
 
@@ -99,7 +100,7 @@ fn takes_value(option: &str) -> bool {
 pub(crate) fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
     let words: &[&str] = if names.contains(&"_npx") {
-        // Clients on Windows start no script, which `npx` is there (anthropics/claude-code#9594).
+        // On Windows `npx` is a script, and clients there start no scripts (anthropics/claude-code#9594).
         if cfg!(windows) {
             &["cmd", "/c", "npx", "-y", "mcp-text-editor-rs"]
         } else {
@@ -113,8 +114,8 @@ pub(crate) fn start_of(program: &Path) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Splits a command that a person typed at blanks, but not within quotation marks. The path of an existing
-/// file is one word.
+/// Splits a typed command at the blanks that are not within quotation marks. The path of an existing file is
+/// one word.
 pub(crate) fn split(command: &str) -> Result<Vec<String>, String> {
     if Path::new(command).is_file() {
         return Ok(vec![command.to_owned()]);
@@ -177,7 +178,7 @@ impl EntryServer {
             if OF_PYTHON.contains(&unversioned(word)) {
                 return Some(Self::Python);
             }
-            // A path is not the program if a package runner starts it, which takes names of packages, or if
+            // A path is not the program if it follows a package runner, which takes names of packages, or if
             // it leads to a directory, which can have any name.
             let is_elsewhere = is_path(word) && (is_by_package || env.here.join(word).is_dir());
             if is_elsewhere || word.starts_with('-') || is_named_by_option(words, index) {
@@ -199,7 +200,7 @@ fn is_starter(name: &str) -> bool {
     STARTERS.iter().any(|starter| starter.eq_ignore_ascii_case(name))
 }
 
-/// Whether the word is the value of an option that names a package; the program in it is a later word.
+/// Whether the word is the value of an option that names a package; the package's program is a later word.
 fn is_named_by_option(words: &[String], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| words.get(before));
     before.is_some_and(|before| ["--from", "--spec", "--package", "-p"].contains(&before.as_str()))
@@ -249,7 +250,7 @@ fn unversioned(word: &str) -> &str {
     word.get(..name + end).unwrap_or(word)
 }
 
-/// The server to which a client is to be led.
+/// The running server to which a client's entry is to lead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     /// The server's URL.
@@ -290,7 +291,7 @@ impl Target {
 /// The program or server to which an entry leads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Destination<'a> {
-    /// To a program that it starts.
+    /// To a program that the client starts.
     Program(&'a Words),
     /// To a server over HTTP.
     Server(&'a Target),

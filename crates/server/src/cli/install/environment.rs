@@ -100,10 +100,10 @@ impl Environment {
 
     /// Returns the paths of a template, whose names have `/` between them. The first name is a directory:
     /// - `~`: the home directory;
-    /// - `$VARIABLE|BELOW`: the one that the variable names, else `BELOW` in the home directory;
+    /// - `$VARIABLE|BELOW`: the directory that the variable names, else `BELOW` in the home directory;
     /// - `CONFIG`: where programs that follow the XDG's rules keep their configuration, on every system;
     /// - `DATA`: where desktop programs keep their data and their configuration;
-    /// - `PROGRAMDATA`: that of all users of Windows;
+    /// - `PROGRAMDATA`: where programs keep the data of all users of Windows;
     /// - `PACKAGES:NAME`: those of [`Self::packages`].
     pub(crate) fn paths(&self, template: &str) -> Vec<PathBuf> {
         let (first, rest) = template.split_once('/').unwrap_or((template, ""));
@@ -129,9 +129,9 @@ impl Environment {
         vec![below(&base, rest)]
     }
 
-    /// Returns the directories in which the packages of Windows (MSIX) whose names begin with `name` have
-    /// their own part of `AppData`, with `Local` and `Roaming` in it. Whatever a package, or a program that
-    /// it starts, writes to `AppData` goes there, and it is read from there first.
+    /// Returns, for each Windows package (MSIX) whose name begins with `name`, the directory of its own part
+    /// of `AppData`, which has `Local` and `Roaming` in it. What the package, or a program that it starts,
+    /// writes to `AppData` goes there, and what they read from `AppData` is looked for there first.
     pub(crate) fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
             return Vec::new();
@@ -189,7 +189,7 @@ pub(crate) fn below(directory: &Path, names: &str) -> PathBuf {
     names.split('/').filter(|name| !name.is_empty()).fold(directory.to_owned(), |path, name| path.join(name))
 }
 
-/// Tells whether two paths lead to one file, through whatever links.
+/// Tells whether two paths lead to one file, also through links.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }

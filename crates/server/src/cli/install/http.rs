@@ -48,7 +48,7 @@ pub(super) fn check(client: &Client, files: &[PathBuf], target: &Target) -> Resu
     }
 }
 
-/// Whether an entry has no member that `install` does not write.
+/// Whether an entry has only members and headers that `install` writes.
 pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
     let Some(written) = &client.http else { return false };
     let Some(there) = there.as_object() else { return false };
@@ -62,11 +62,11 @@ pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
 /// An entry that leads to a server over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RemoteEntry<'a> {
-    /// The URL, as it stands there.
+    /// The URL, as it stands in the entry.
     pub(crate) url: &'a str,
-    /// True if it is for the transport that ended with revision 2024-11-05.
+    /// Whether it is for the transport SSE, which MCP had up to revision 2024-11-05.
     pub(crate) is_sse: bool,
-    /// The headers, as they stand there. Some clients name a variable outside the text of a header.
+    /// The headers, as they stand in the entry. Some clients name a variable outside the text of a header.
     pub(crate) headers: Vec<(&'a str, HeaderText<'a>)>,
 }
 

@@ -43,7 +43,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Co
         let (Some(holder), Some((key, rest))) = (find(Some(&root), above)?, below.split_first()) else {
             continue;
         };
-        // The value with the objects around it that are missing, from the inside out.
+        // The value inside the missing objects, which are built from the inside out.
         let new = rest.iter().rev().fold(value.clone(), |inner, key| json!({*key: inner}));
         let Some(member) = object(holder, above)?.get(key) else {
             let name = Value::from(*key).to_string();
@@ -84,7 +84,7 @@ pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Co
     without(text, path, |found| index_of(found, path, item))
 }
 
-/// Removes a child of the object or array at `path`, which goes, too, if it is empty then.
+/// Removes a child of the object or array at `path`, and that object or array if it is empty then.
 fn without(
     text: &str,
     path: &[&str],
@@ -143,7 +143,7 @@ fn range(part: &impl Ranged) -> Range<usize> {
 struct Layout<'a> {
     /// The blanks at the beginning of the line on which it begins.
     indent: &'a str,
-    /// The text that each further level adds.
+    /// The indentation that each further level adds.
     unit: &'a str,
     /// True if objects in it are written on one line.
     is_inline: bool,
@@ -282,7 +282,7 @@ fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     (at < to && text.get(at..)?.starts_with(',')).then_some(at)
 }
 
-/// Returns the offset at which the line ends, if only blanks and comments stand before that.
+/// Returns the offset at which the line ends, if only blanks and comments stand between `from` and it.
 fn rest_of_line(text: &str, from: usize) -> Option<usize> {
     let at = behind_comments(text, from, |blank| matches!(blank, ' ' | '\t'));
     let is_end = text.get(at..)?.starts_with('\n') && !text.get(from..at)?.contains('\n');

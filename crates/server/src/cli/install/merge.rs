@@ -49,9 +49,10 @@ pub(super) enum MergeRefused {
 #[derive(Debug)]
 pub(super) struct DesiredEntry<'a> {
     pub(super) client: &'static Client,
-    /// The machine on which it is.
+    /// The machine for which the entry is.
     pub(super) env: &'a Environment,
-    /// The server over HTTP to which it is to lead. `None`: it starts a program, and what follows counts.
+    /// The server over HTTP to which the entry is to lead. `None`: it starts a program, and the fields from
+    /// `start` to `variables` count.
     pub(super) target: Option<&'a Target>,
     /// The words that start the program.
     pub(super) start: Vec<String>,
@@ -72,7 +73,8 @@ pub(super) struct DesiredEntry<'a> {
 }
 
 impl DesiredEntry<'_> {
-    /// Returns the words of the entry; what a person has added to `own`, those of an existing one, stays.
+    /// Returns the words of the new entry. `own` are the words of an existing entry; what a person has added
+    /// to them stays.
     fn words(&self, own: Option<Words>) -> Words {
         let is_fresh = own.is_none();
         let mut words = own.unwrap_or_default();
@@ -93,7 +95,8 @@ impl DesiredEntry<'_> {
         self.target.map_or(Destination::Program(words), Destination::Server)
     }
 
-    /// Whether the entry replaces an existing member. The others are only added.
+    /// Whether the new entry replaces an existing member of this name. Other members are only added where
+    /// they are missing.
     fn owns(&self, name: &str) -> bool {
         match self.target {
             None => ["command", "args"].contains(&name),
@@ -108,8 +111,9 @@ impl DesiredEntry<'_> {
         self.client.alone(self.destination(&self.words(None)))
     }
 
-    /// Checks that the rest of a project's entry, apart from what the person typed, may be taken over
-    /// unasked. The error says why not. `own` are the words of an entry of this server, whose options stay.
+    /// Checks that the rest of a project's entry, apart from what the person typed, may be kept without
+    /// asking the person. The error says why not. `own` are the entry's words if it starts this server; their
+    /// options stay.
     fn check_rest(&self, there: &Value, own: Option<&Words>, project: &Path) -> Result<(), String> {
         if self.target.is_some() {
             let why = "it has members, or headers, that `install` does not write";
@@ -125,8 +129,8 @@ impl DesiredEntry<'_> {
     }
 }
 
-/// Returns the text with the entry, and the words of that entry. In an entry of this server that exists, only
-/// what decides where it leads is replaced, and what is missing is added.
+/// Returns the text with the entry, and the words of that entry. In an existing entry of this server, only
+/// the members that decide where it leads are replaced, and missing members are added.
 pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Words), MergeRefused> {
     let DesiredEntry { client, env, is_forced, .. } = *wanted;
     let parsed = client.syntax.read(text)?;
@@ -186,7 +190,7 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
     }
     for (name, value) in &members {
         let old = kept.get(name);
-        // A person may have added headers: ours alone is replaced, in any letter case.
+        // A person may have added headers. Only `Authorization` is replaced, in any letter case.
         let headers = old.and_then(Value::as_object).filter(|_| name == "headers");
         let (names, old, value) = match headers {
             Some(headers) => {
@@ -280,7 +284,7 @@ pub(crate) struct OtherEntry {
 }
 
 impl OtherEntry {
-    /// Says what it is, for people; `is_second` tells that there is an entry of our name, too.
+    /// Describes the entry for people; `is_second` tells whether there is an entry of our name, too.
     pub(crate) fn what(&self, is_second: bool) -> String {
         let server = match self.server {
             EntryServer::This(_) => "this server",
@@ -290,7 +294,7 @@ impl OtherEntry {
         format!("{} starts {server}{twice}: {}", self.place, self.words)
     }
 
-    /// Says what ends that.
+    /// Says how to remove the entry.
     pub(crate) fn mend(&self, file: &Path) -> String {
         format!("take {} out of {}", self.place, file.display())
     }

@@ -87,7 +87,7 @@ pub(crate) fn arguments(client: &Client, arguments: &[String], project: &Path) -
         return Err(format!("it names more than {MOST_DIRECTORIES} directories"));
     }
     let inside = |directory: &Path| {
-        // Nobody knows in which directory such a client starts the server.
+        // A client with `Anywhere` may start the server in any directory, so a relative path means nothing.
         let is_known = directory.is_absolute() || client.starts != WorkingDirectory::Anywhere;
         let real = project.join(directory).canonicalize().ok().filter(|_| is_known);
         real.zip(project.canonicalize().ok()).is_some_and(|(real, project)| real.starts_with(project))

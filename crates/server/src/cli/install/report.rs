@@ -90,7 +90,8 @@ fn of_server(client: &Client, Target { url, token_env }: &Target) -> Vec<String>
     lines
 }
 
-/// Says where the system keeps the server from the directories, or the client from what was written.
+/// Says where the system denies the server access to the directories, or hides from the client what was
+/// written.
 pub(super) fn of_desktop(
     request: &InstallRequest,
     client: &Client,

@@ -11,7 +11,7 @@ use crate::config::ToolSet;
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that a person types")]
 pub struct InstallRequest {
-    /// The client; `None` lists those that are there.
+    /// The client; `None`: the clients are listed.
     pub client: Option<&'static Client>,
     /// The directories that the server may read and edit; absolute.
     pub directories: Vec<PathBuf>,
@@ -23,7 +23,7 @@ pub struct InstallRequest {
     pub is_removal: bool,
     /// Whether to replace another program's entry of our name.
     pub is_forced: bool,
-    /// Whether to switch the client's own tools that change files off.
+    /// Whether to disable the client's own tools that change files.
     pub is_instead: bool,
     /// The command that starts the server; `None`: this program's path.
     pub command: Option<Vec<String>>,

@@ -21,12 +21,12 @@ use crate::render::escape::{on_lines, on_one_line};
 /// The longest line that is shown about an entry under another name, in characters.
 const LONGEST: usize = 2_000;
 
-/// The most times that a change is planned anew. Each time another program has written, so each of many
-/// `install` at once comes to its end.
+/// The most times that a change is planned anew. That happens only after another program has written, so even
+/// many simultaneous `install` processes all finish.
 const ROUNDS: usize = 256;
 
-/// Carries out a person's request. Begins again where another program, such as another `install`, has changed
-/// a configuration since it was read.
+/// Carries out a person's request. Begins again if another program, such as another `install`, has changed a
+/// configuration since it was read.
 pub fn install(
     request: &InstallRequest,
     env: &Environment,
@@ -75,7 +75,7 @@ impl Installation<'_> {
             let is_set = |item: &Item| {
                 read(&item.file, Syntax::Json).is_some_and(|parsed| merge::is_there(&parsed, item))
             };
-            // A person may have switched some of them off: `install` does it with all.
+            // If only some are set, a person has set them: `install` sets all of them.
             if request.is_instead || request.is_removal && off.iter().all(is_set) {
                 items.extend(off);
             }
@@ -194,7 +194,8 @@ impl Installation<'_> {
         let mut restored = Vec::new();
         if !request.is_dry_run {
             for Planned { file, .. } in planned(&[])?.files.into_iter().filter(Planned::changes) {
-                // What a file held before the first edit of it stays, even if it looks like our own.
+                // What a file held before `install` first edited it stays, even if it looks like an entry of
+                // `install`.
                 if apply::restore(&file, state).map_err(InstallError::Failed)? {
                     writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
                     restored.push(file);
@@ -284,8 +285,8 @@ fn variables(client: &Client, env: &Environment) -> Vec<(String, String)> {
     STATE_VARIABLES.iter().filter(lacks).filter_map(value).collect()
 }
 
-/// Returns the words that start this program. In a project, whose entry other people use, too, this is the
-/// bare name if `PATH` leads to the program by it.
+/// Returns the words that start this program. In a project, whose entry other people use, too, that is the
+/// bare name if it leads to the program by `PATH`.
 fn start(env: &Environment, is_project: bool) -> Vec<String> {
     let path = env.variable("PATH");
     match env.program.file_name().and_then(|name| name.to_str()) {

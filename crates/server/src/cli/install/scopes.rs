@@ -2,8 +2,8 @@
 //! files that `install` writes.
 //!
 //! The order of places is the one that Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot
-//! CLI 1.0.102 showed when they were asked (`mcp list`, `mcp get`). For the other clients it is that of their
-//! documentation.
+//! CLI 1.0.102 showed when they were asked (`mcp list`, `mcp get`). For the other clients it is the order in
+//! their documentation.
 
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ pub(crate) fn outranking(
     read: ReadIfThere<'_>,
 ) -> Vec<Scope> {
     let mut all = scopes(client, env, project.unwrap_or(&env.here), read);
-    // `install` writes all of a person's own files that are for no single directory.
+    // `install` writes to all of a person's own files that are not for a single directory.
     let is_own = |scope: &Scope| scope.is_written && scope.directory.as_deref() == project;
     let Some(rank) = all.iter().filter(|scope| is_own(scope)).map(|scope| scope.rank).max() else {
         return Vec::new();
@@ -116,7 +116,7 @@ pub(crate) fn outranking(
     all
 }
 
-/// Says that the client uses this entry in a project, and not one of a higher rank.
+/// Says that the client uses this entry in a project, and not the one whose rank is a higher number.
 pub(crate) fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
     let (program, project, file) = (client.program, project.display(), first.file.display());
     let place = first.place();
@@ -172,8 +172,8 @@ pub(crate) fn project_of_claude(project: &Path) -> Option<PathBuf> {
     Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))
 }
 
-/// Returns the top of the main repository if `top` is a worktree. Both must name each other, since whoever
-/// made a project can have it name any repository.
+/// Returns the top of the main repository if `top` is a worktree. Both must name each other, since the author
+/// of a project can make it name any repository.
 fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
     let link = top.join(".git");
     let own = top.join(line_of(&link)?.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
