@@ -1,6 +1,5 @@
-//! Words about configured directories that are not served.
-//! Clients show their users neither standard error nor that the server ended, so the model is told of the
-//! first in a way that it can pass on.
+//! Words about configured directories that are not served. Clients show their users neither standard error
+//! nor that the server ended. So the model gets words about such directories that it can pass on to its user.
 
 use std::path::Path;
 
@@ -122,7 +121,8 @@ fn looks_like(unserved: &Unserved) -> Option<String> {
     None
 }
 
-/// Names the directories that are not served, to be told beside the allowed ones.
+/// Returns a note that names the directories that are not served, for the end of a list of the allowed ones;
+/// empty if there are none.
 pub(crate) fn also_unserved(workspace: &Workspace) -> String {
     let names: Vec<String> = workspace.unserved().map(name).collect();
     if names.is_empty() {

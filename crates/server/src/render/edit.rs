@@ -1,4 +1,5 @@
-//! The reply to an edit, as compact JSON. A model and a program get the same, but for the length of hashes.
+//! The reply to an edit, as compact JSON. A model gets shorter hashes than a program, and only some regions
+//! if there are many.
 
 use std::borrow::Cow;
 
@@ -36,9 +37,9 @@ impl Hashes {
 
 /// A model is shown all regions of a reply up to this number.
 const MAX_REGIONS: usize = 10;
-/// If there are more, it is shown so many first ones, and the last one.
+/// If there are more regions, a model is shown this number of first ones, and the last one.
 const FIRST_REGIONS: usize = 3;
-/// The most that a reply with more regions in several files weighs, save its warnings.
+/// The most that a reply with more regions than that in several files weighs, without its warnings.
 const MAX_SHORT: usize = 800;
 
 /// The amount of detail in the reply to an edit.
@@ -130,8 +131,8 @@ fn reply<'a>(
     Value::Object(object)
 }
 
-/// Returns what the reply says of a file, whose first region has this place in the reply, and the number of
-/// regions in that.
+/// Returns the reply's object for a file, and the number of regions in that object. `place` is the place of
+/// the file's first region among all regions of the reply.
 fn file_json(
     file_path: &str,
     edited: &Edited,
@@ -195,8 +196,9 @@ fn file_json(
 /// The most warnings about texts in a reply.
 const MAX_TEXT_WARNINGS: usize = 20;
 
-/// Returns the warnings about the texts of a call, which stand before all else. Of several files each names
-/// its own. A short reply does not have all files, so the other warnings of files stand here, too.
+/// Returns the warnings about the texts of a call, which stand before all else in the reply. If there are
+/// several files, each warning names its own. A short reply may leave files out, so it has their other
+/// warnings here, too.
 fn warnings<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str, is_short: bool) -> Vec<String> {
     let is_one = done.files.len() == 1;
     let of_file = |edited: &'_ Edited| {
@@ -216,8 +218,8 @@ fn warnings<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str, is_short: boo
     texts
 }
 
-/// Returns the wanted warnings about the files of an edit. Several files often have the same one, such as
-/// that the history does not keep the edit: that stands once, with the first file and the number of others.
+/// Returns the wanted warnings about the files of an edit. A warning that several files share, such as that
+/// the history does not keep the edit, stands once, with the first file and the number of further files.
 pub(super) fn joined<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -256,7 +258,7 @@ fn heading(edited: &Edited) -> String {
     .to_owned()
 }
 
-/// Returns the beginning of a diff in whole lines. If that is not all of it, a last line counts the others.
+/// Returns the beginning of a diff in whole lines. If lines are left out, a last line says how many.
 pub(super) fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
     let measure = measure.inside_json();
     if measure.of(diff) <= most {
@@ -346,7 +348,7 @@ fn in_place(reason: InPlace) -> &'static str {
 /// Says which flags and other marks of a file the new file does not have.
 fn flags_not_kept(lost: Lost) -> String {
     let names = lost.names();
-    // Those of chattr are letters, those of chflags words.
+    // The flags of chattr are letters, those of chflags are words.
     let (joined, program) = if cfg!(target_vendor = "apple") {
         (names.join(", "), "chflags")
     } else {
@@ -381,7 +383,7 @@ fn lacking(words: &str, how: Copied) -> String {
     words
 }
 
-/// Words that there is no state directory, and the way out.
+/// Says that there is no state directory, and what a person can do about it.
 pub(crate) fn no_state(reason: &str) -> String {
     format!(
         "edits have no journal and no history, so none can be undone: {reason}; a person can name another directory with --state-dir"
@@ -413,7 +415,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
             return lacking("the file was edited and moved, so it is a new file", *how).into();
         }
         Warning::NoState(reason) => return no_state(reason).into(),
-        // The first edit had the reason, in `NoState`.
+        // The reply to the first edit had the reason, as `NoState`.
         Warning::NotInHistory(NotKept::Off | NotKept::Unavailable { remedy: Remedy::StateDirectory, .. }) => {
             "not kept in the history, so it cannot be undone"
         }

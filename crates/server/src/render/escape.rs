@@ -39,8 +39,9 @@ pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
     if !is_plain(path) && path.chars().any(is_unseen) { quoted(path).into() } else { path.into() }
 }
 
-/// Returns a path for a line of several parts: as [`path_by_itself`], or as a JSON string, too, if one of
-/// `marks` and a number in it could be taken for the mark and the number after the path.
+/// Returns a path for a line in which a mark and a line number follow the path: as [`path_by_itself`] does,
+/// but also as a JSON string if the path itself has one of `marks` and a number, which could be taken for
+/// those.
 pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, str> {
     if marks.iter().any(|mark| holds_number(path, *mark)) {
         quoted(path).into()
@@ -49,8 +50,8 @@ pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, s
     }
 }
 
-/// Returns a path for a note with several: as [`path_by_itself`], or as a JSON string, too, if it holds a
-/// character that ends a path there.
+/// Returns a path for a note that lists several paths: as [`path_by_itself`] does, but also as a JSON string
+/// if it holds a character that ends a path in the note.
 pub(crate) fn path_among_others(path: &str) -> Cow<'_, str> {
     if path.contains([',', ';', ']']) { quoted(path).into() } else { path_by_itself(path) }
 }
@@ -59,7 +60,7 @@ fn quoted(path: &str) -> String {
     json_text(&Value::from(path))
 }
 
-/// Tells whether the mark stands before a line's number that another mark, or the end, follows.
+/// Tells whether a path has the mark, then a line number, then the mark again or the end.
 fn holds_number(path: &str, mark: char) -> bool {
     let is_number = |part: &str| {
         part.starts_with(|first: char| matches!(first, '1'..='9'))
@@ -68,7 +69,7 @@ fn holds_number(path: &str, mark: char) -> bool {
     path.split(mark).skip(1).any(is_number)
 }
 
-/// Returns a value as JSON text with invisible characters spelled out; it is the same value.
+/// Returns a value as JSON text with invisible characters spelled out. The text parses to the same value.
 pub(crate) fn json_text(value: &Value) -> String {
     let text = value.to_string();
     if text.is_ascii() || !text.chars().any(is_unseen) {
@@ -88,11 +89,12 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Tells whether nobody can see a character, or tell it from a plain one, and so not type it: it ends a
-/// line, is invisible, is a space other than U+0020, is a combining mark that composes (U+0300 to U+036F), or
-/// changes the order in which others are shown. These are also the interlinear annotations U+FFF9 to U+FFFB,
-/// and `Default_Ignorable_Code_Point` of Unicode, among which are all that set directions. Some belong to
-/// good names (a joiner in Persian, or in an emoji); spelled out they can be sent back as they are.
+/// Tells whether a reader cannot see a character, or cannot tell it from a plain one, and so cannot type it:
+/// it ends a line, is invisible, is a space other than U+0020, is a combining mark that composes (U+0300 to
+/// U+036F), or changes the order in which other characters are shown. Among them are the interlinear
+/// annotations U+FFF9 to U+FFFB, and Unicode's `Default_Ignorable_Code_Point`, which has all characters that
+/// set directions. Some belong to legitimate names (a joiner in Persian, or in an emoji); spelled out, they
+/// can be sent back as they are.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || is_default_ignorable(character)

@@ -19,7 +19,7 @@ use crate::config::ToolSet;
 use crate::problem::{Code, Later, Problem, UndoConflict};
 use crate::tool_id::ToolId;
 
-/// The room that is reserved for the last line of a list, or for what stands around it as JSON.
+/// The room that is reserved for the last line of a list, or for the JSON around a list.
 const ROOM_FOR_NOTE: usize = 200;
 
 /// Lists the edits that fit, each on a line. If not even the first edit fits, only as many of its files are
@@ -79,7 +79,7 @@ pub(crate) fn rows(entry: &Entry) -> Vec<HistoryRow<'_>> {
     out
 }
 
-/// Renders an edit on a line, with so many of its files at most.
+/// Renders an edit on a line, with at most `most` of its files.
 fn line(entry: &Entry, most: usize) -> String {
     let path = |file: &EntryFile| path_by_itself(&shown(&file.path)).into_owned();
     let file = |row: &HistoryRow<'_>| match row.from {
@@ -173,8 +173,8 @@ pub(crate) fn kind(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// Prints the time in UTC, to the second (RFC 3339); one beyond the years -9999 to 9999, which a file can
-/// have, as the last that can be printed.
+/// Prints the time in UTC, to the second (RFC 3339); a time outside the years -9999 to 9999, which a file can
+/// have, as the nearest time that can be printed.
 pub(crate) fn time(time: SystemTime) -> String {
     let last = if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
     let stamp = Timestamp::try_from(time).unwrap_or(last);

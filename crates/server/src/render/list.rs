@@ -15,8 +15,8 @@ pub(crate) fn show(page: &mut Page, entry: &ListEntry) -> ControlFlow<()> {
     page.show(|_| entry_text(entry), |_| entry_json(entry))
 }
 
-/// Returns the line of an entry. For a file: its path, a tab and its bytes, and another tab and its lines, if
-/// they were counted. For a directory: its path, which ends with a slash.
+/// Returns the line of an entry. For a file: its path, a tab and its size in bytes; if its lines were
+/// counted, also a tab and their number. For a directory: its path, with a slash at the end.
 fn entry_text(entry: &ListEntry) -> String {
     let mut out = String::new();
     match entry.kind {

@@ -30,7 +30,7 @@ pub(crate) enum Findings {
 }
 
 impl Findings {
-    /// Returns the word for so many of them.
+    /// Returns the word for this number of them.
     fn word(self, count: u64) -> &'static str {
         match (self, count) {
             (Self::Hits, 1) => "hit",
@@ -63,7 +63,7 @@ pub(crate) struct Page {
     capacity: Capacity,
     /// The most that the rest of the reply may weigh.
     whole: usize,
-    /// Bytes that the rest of the text of files may take, where that has room of its own.
+    /// The bytes that the rest of the text of files may take, if that text has a budget of its own.
     text: usize,
     /// Lines that the rest may have.
     lines: u64,
@@ -77,7 +77,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Begins a reply that passes over the first `offset` of what is found, and shows `most` of what follows.
+    /// Begins a reply that passes over the first `offset` findings, and shows at most `most` of those that
+    /// follow.
     pub(crate) fn new(found: Findings, capacity: Capacity, output: Output, offset: u64, most: u64) -> Self {
         let lines = match output {
             Output::Text => capacity.lines.saturating_sub(LINES_FOR_NOTES),
@@ -117,9 +118,10 @@ impl Page {
         true
     }
 
-    /// Adds what was found next, unless it is among those to pass over. Returns `Break` if there is no room
-    /// for it, or if enough is shown. The first one is always shown, since the next reply could not go on
-    /// otherwise: if it is too large, only what matters most of it.
+    /// Adds the next finding, unless it is among those to pass over. Returns `Break` if there is no room for
+    /// it, or if enough are shown. The first finding is always shown, since the next reply could not go on
+    /// otherwise; if it is too large, only its most important part is shown, for which `text` and `json` get
+    /// `false`.
     pub(super) fn show(
         &mut self,
         text: impl Fn(bool) -> String,

@@ -16,7 +16,7 @@ use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
 
-/// The most bytes of problems that are told in full, those of all files together.
+/// The most bytes of problems that are told in full, over all files of a call.
 const MAX_FAILURES: usize = 8_000;
 /// The most bytes of the reason, and of the hint, of each problem after these.
 const ROOM_FOR_MORE: usize = 100;
@@ -27,14 +27,14 @@ const MAX_PATH: usize = 200;
 pub(crate) struct FileRead<'a> {
     /// The path as the call named it.
     pub(crate) file_path: &'a str,
-    /// The results of the scan of it.
+    /// The results of the file's scan.
     pub(crate) scan: &'a Scan,
     /// The changes that others have made since the client was shown it.
     pub(crate) changes: Option<&'a Changes>,
 }
 
 impl FileRead<'_> {
-    /// Returns the note on what others have changed, in which the text of the file begins.
+    /// Returns the note on what others have changed, with which the text of the file begins.
     fn note(&self) -> String {
         self.changes.map_or_else(String::new, |changes| format!("[{}]\n", slips::changes(changes)))
     }
@@ -62,7 +62,7 @@ pub(crate) struct ReadReply {
     files: usize,
     texts: Vec<String>,
     values: Vec<Value>,
-    /// The notes on what is left out, in which the reply ends.
+    /// The notes on what is left out, with which the reply ends.
     notes: String,
 }
 
@@ -138,7 +138,7 @@ impl ReadReply {
     /// Weighs a range whose text weighs `text` and has so many lines.
     fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> ReplyWeight {
         let frame = match self.output {
-            // One line end where the text has none, and one between blocks.
+            // A line end in case the text has none, and one between blocks.
             Output::Text if self.has_text => head(file, range) + &notes(file.scan, range) + "\n\n",
             Output::Text => head(file, range) + "\n",
             Output::Json => self.range_json(range, String::new()).to_string() + ",",
@@ -202,8 +202,8 @@ impl ReadReply {
 
     /// Says why a file could not be read. Returns false if there is no room for that.
     pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
-        // The problems are told in full if that leaves the other files about their shares, else only their
-        // beginnings.
+        // The problems are told in full if that leaves the other files about their shares of the room. Else
+        // the reply has only the beginnings of the problems.
         [true, false].into_iter().any(|in_full| {
             let mut capacity = if in_full { self.failures } else { 0 };
             let (mut texts, mut value) = (Vec::new(), None);
@@ -236,7 +236,8 @@ impl ReadReply {
             return head(file, &range);
         }
         let mut text = std::mem::take(&mut range.content);
-        // This has room for it, and is most of the reply: it is moved rather than written once more.
+        // This buffer has room for the header, and is most of the reply: its text is moved within it, not
+        // copied to another.
         text.insert_str(0, &head(file, &range));
         if !text.ends_with('\n') {
             text.push('\n');
@@ -327,7 +328,7 @@ fn files_left_out(path: &str, count: usize, of: usize) -> String {
     format!("[no room for the last {count} of the {of} files: go on in another call, with {path}]\n")
 }
 
-/// Makes the problem of a range whose `end` is before its start, which is this line.
+/// Makes the problem of a range whose `end` is before `start`, which is the line `line`.
 pub(crate) fn ends_before(start: i64, line: LineNumber, end: i64) -> Problem {
     let reason = if start < 0 {
         format!("end {end} is before start {start}, which is line {line}")
@@ -389,8 +390,8 @@ fn all_in_one(problems: &[Problem]) -> Option<Problem> {
     problems.first().map(|first| Problem { reason: reasons.join("; "), ..first.clone() })
 }
 
-/// Returns the problem whole as long as there is room for it, and only its beginning then: a call may name
-/// any number of files.
+/// Returns the problem whole if there is room for it, else only its beginning: a call may name any number of
+/// files.
 fn fitted(problem: &Problem, capacity: &mut usize) -> Problem {
     let cut = |text: &str| {
         let end = text.floor_char_boundary(ROOM_FOR_MORE);
@@ -404,7 +405,7 @@ fn fitted(problem: &Problem, capacity: &mut usize) -> Problem {
     Problem { reason: cut(&problem.reason), hint: cut(&problem.hint), ..problem.clone() }
 }
 
-/// Names encoding and line ends: `utf-8+bom crlf`.
+/// Names encoding and line ends, such as `utf-8+bom crlf`.
 fn form(scan: &Scan) -> String {
     let bom = if scan.bom { "+bom" } else { "" };
     format!("{}{bom} {}", scan.encoding.name(), scan.lines.census().name())

@@ -15,7 +15,7 @@ const DIFFS: usize = 3;
 /// The most that each of these diffs weighs.
 const EACH: usize = 240;
 
-/// Words the number of places. The last line is the argument with which they are replaced.
+/// Words a count of places. Its last line is the argument with which a call replaces them.
 pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
     let (places, files) = (done.places(), changed(done).count() as u64);
     let mut out = String::new();
@@ -38,7 +38,7 @@ pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
     out
 }
 
-/// Makes the reply in JSON: of so many files at most what became, or would become of them.
+/// Makes the reply in JSON: what became, or would become, of at most `files` files.
 pub(crate) fn json(
     done: &Replacements,
     is_count: bool,

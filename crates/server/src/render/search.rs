@@ -89,13 +89,13 @@ fn hit_line(
     text_of(line, out);
 }
 
-/// Writes a line beside a hit, or a further one of the hit, as `path-number-text`.
+/// Writes a line around a hit, or a further line of the hit, as `path-number-text`.
 fn context_line(path: &str, line: &TextLine, out: &mut String) {
     let _ = write!(out, "{path}-{}-", line.number);
     text_of(line, out);
 }
 
-/// Writes the text of a line, after which part of the line that is, if not all.
+/// Writes the text of a line. If that is only a part of the line, a note before the text says which part.
 fn text_of(line: &TextLine, out: &mut String) {
     if let Some(LineCut { from_char, line_length }) = line.cut {
         let last = from_char + (line.text.chars().count() as u64).saturating_sub(1);

@@ -10,13 +10,13 @@ use super::escape::path_among_others;
 /// The bytes that the paths of what was left out may take in a reply, all together.
 const ROOM_FOR_PATHS: usize = 300;
 
-/// Tells whether a list has the file all the same: only its lines were not counted.
+/// Tells whether a list shows a file with this cause nevertheless, because only its lines were not counted.
 pub(crate) fn is_listed(cause: Cause) -> bool {
     matches!(cause, Cause::Binary | Cause::Undecodable | Cause::LineTooLong)
 }
 
-/// Says on a line what was left out, as far as it is `told`. Writes nothing if that is nothing. If the reply
-/// `is_empty`, all of it is named, and how to ask for it.
+/// Says on a line what was left out for causes that `told` accepts. Writes nothing if there is nothing. If
+/// the reply `is_empty`, the line names paths for all these causes, and says how to ask for them.
 pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, is_empty: bool, out: &mut String) {
     let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause));
@@ -44,7 +44,7 @@ pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, is_empty: bo
     }
 }
 
-/// Lists what was left out, as far as it is `told`; `None` if that is nothing.
+/// Lists what was left out for causes that `told` accepts; `None` if there is nothing.
 pub(crate) fn json(skipped: &Skipped, told: impl Fn(Cause) -> bool) -> Option<Value> {
     let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause)).map(|(cause, files)| {

@@ -1,7 +1,7 @@
 //! The story of an edit: what a view shows of it, as data whose fields `view/src/story.ts` names.
 //!
-//! Nothing is decided here, and nothing is worded but what replies and errors say too. A story is bounded:
-//! what does not fit is counted, or marked as cut.
+//! This module decides nothing, and its words are those that replies and errors have, too. A story is
+//! bounded: what does not fit is counted, or marked as cut.
 
 use std::path::Path;
 
@@ -25,9 +25,9 @@ pub(crate) const KEY: &str = "mcp-text-editor/story";
 
 /// The most bytes of JSON that the files of a story, or the problems of one, have.
 const ROOM: usize = SHOWN;
-/// The most files of an edit whose states are looked up; of those after them the diff that is kept is told.
+/// The most files of an edit whose states are looked up; further files have the diff that the history keeps.
 const FILES_WITH_STATES: usize = 64;
-/// The most lines of a state of which another is compared whole: each takes some bytes of memory.
+/// The most lines of a state that is compared as a whole with another: each line takes some bytes of memory.
 const LINES_OF_STATE: u64 = 1 << 20;
 /// The most bytes of a text of a problem.
 const LONGEST_TEXT: usize = 16 << 10;
@@ -53,7 +53,7 @@ pub(crate) fn edit(
 /// Makes the story of an edit that a call has just made, and that the history keeps.
 pub(crate) fn kept(entry: &Entry, can_undo: bool, done: &Outcome) -> Value {
     let mut page = Page::new();
-    // They have the order of the call; those that stayed as they were are not among the rows.
+    // Both have the order of the call, but files that stayed as they were have no row.
     let changed = done.files.iter().filter(|edited| !edited.warnings.contains(&Warning::Unchanged));
     for (row, edited) in rows(entry).into_iter().zip(changed) {
         let mut head = head_of(&row);
@@ -91,7 +91,7 @@ pub(crate) fn outcome<'a>(
         if let Some(comparison) = &edited.comparison {
             page.compared(head, comparison);
         } else {
-            // It only moves.
+            // The file is only moved.
             let digest = edited.digest.map(|digest| json!({"hash": digest.to_string()}));
             head.extend(digest.map(|digest| ("after".to_owned(), digest)));
             page.file(head, &Hunks::default());
@@ -111,7 +111,8 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
     }
 }
 
-/// Makes the story of two states of a file, whoever changed it between them; `None` for no file.
+/// Makes the story of the difference between two states of a file, whichever programs changed it in between.
+/// A state is `None` if there is no file.
 pub(crate) fn difference(path: &Path, encoding: Encoding, states: [Option<&[u8]>; 2]) -> Value {
     let mut page = Page::new();
     let change = match states {
@@ -304,7 +305,7 @@ impl Page {
         self.file(head, &comparison.hunks);
     }
 
-    /// Adds a file by the diff that is kept.
+    /// Adds a file with the diff that the history keeps.
     fn kept(&mut self, mut head: Map<String, Value>, file: &EntryFile) {
         for (key, digest) in [("before", &file.before), ("after", &file.after)] {
             if let Some(digest) = digest {

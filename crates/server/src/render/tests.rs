@@ -119,7 +119,7 @@ fn what_is_too_long_is_told_in_short() {
     assert!(many.chars().count() > LIMIT * 9 / 10, "{}", many.chars().count());
 }
 
-/// Words, short and long, and such as grow when they are escaped.
+/// Returns words: short and long ones, and ones that grow when they are escaped.
 fn words() -> impl Strategy<Value = String> {
     let long = |text: &str, count: usize| Just(text.repeat(count));
     prop_oneof!["\\PC{0,40}", long("\u{1}", 9_000), long("\"\\", 9_000), long("é\n", 500), long("\u{7}", 300)]

@@ -97,7 +97,7 @@ pub(crate) fn more(shown: usize) -> String {
     format!("{DIM}the newest {shown}; --newest shows more{DIM:#}\n")
 }
 
-/// Returns the path of a file, as a terminal may have it.
+/// Returns the path of a file, escaped for a terminal.
 pub(super) fn path(file: &EntryFile) -> String {
     on_one_line(&file.path.to_string_lossy())
 }

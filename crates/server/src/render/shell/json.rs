@@ -41,7 +41,7 @@ fn file(HistoryRow { from, file }: &HistoryRow<'_>) -> Value {
     insert("change", Some(json!(change)));
     insert("moved_from", from.map(|from| json!(shown(&from.path))));
     insert("encoding", Some(json!(file.encoding.name())));
-    // For a file that was moved both places are kept, and the digest from before is that of the old one.
+    // For a moved file the history keeps both places. The digest before the edit is that of the old place.
     let before = from.and_then(|from| from.before.as_ref()).or(file.before.as_ref());
     insert("hash_before", before.map(|digest| json!(digest.to_string())));
     insert("hash_after", file.after.as_ref().map(|digest| json!(digest.to_string())));

@@ -18,7 +18,7 @@ const COUNTS_WIDTH: usize = 8;
 /// The maximum number of characters of a client's name.
 const MAX_CLIENT: usize = 20;
 
-/// The minimum width of a file's name, on however narrow a screen.
+/// The minimum width of a file's name, even if the screen is too narrow for it.
 const MIN_NAME: usize = 12;
 
 /// Shows an edit on one line: its id, its time, the counts of added and removed lines, its first file with
@@ -54,7 +54,7 @@ pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
     format!("{start}{STRONG}{files}{STRONG:#}{end}\n")
 }
 
-/// Returns the number of the first changed line in the new text. Where lines were only removed, it is that
+/// Returns the number of the first changed line in the new text. If lines were only removed, it is the number
 /// of the line after them.
 fn first_changed(diff: &str) -> Option<u64> {
     let mut lines = without_head(diff);

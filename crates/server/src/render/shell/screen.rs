@@ -12,13 +12,13 @@ use crate::render::paths::shown;
 /// The screen on which edits are shown, and its reader.
 #[derive(Clone, Debug)]
 pub struct Screen {
-    /// The number of columns; `None` where it is no terminal, so that no line is broken.
+    /// The number of columns; `None` if it is not known, so that no line is broken.
     pub width: Option<usize>,
-    /// The number of lines; `None` where it is no terminal.
+    /// The number of lines; `None` if the output is not a terminal.
     pub height: Option<usize>,
     /// The time zone of the person.
     pub zone: TimeZone,
-    /// The directory in which they are, without links, if it is known.
+    /// The person's current directory, with links resolved, if it is known.
     pub here: Option<PathBuf>,
 }
 

@@ -11,7 +11,7 @@ use super::style::{ADDED, DIM, REMOVED};
 use super::width::{columns, from_its_end, padded};
 use crate::render::history::{HistoryRow, rows};
 
-/// The width of a page without a terminal.
+/// The width of the output without a terminal.
 const DEFAULT_WIDTH: usize = 80;
 
 /// The minimum width of the layout. A narrower terminal wraps the lines.
@@ -22,7 +22,7 @@ const MIN_WIDTH: usize = 24;
 pub(super) struct Counts {
     pub(super) added: u64,
     pub(super) removed: u64,
-    /// Whether the diff is whole. One that is cut has more lines than these.
+    /// Whether the diff is whole. A diff that was cut had more lines than these.
     pub(super) is_whole: bool,
 }
 
@@ -139,7 +139,7 @@ struct Layout {
     added: usize,
     removed: usize,
     bar: usize,
-    /// The maximum number of lines that one of them changes.
+    /// The maximum number of lines that one of the files changes.
     max_lines: u64,
 }
 

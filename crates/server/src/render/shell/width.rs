@@ -2,9 +2,9 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Returns how many columns a text takes that stands on one line: a Han character two, a mark that combines
-/// with the character before it none ([UAX 11](https://www.unicode.org/reports/tr11/)). Terminals differ in
-/// what is ambiguous; that counts as one.
+/// Returns the number of columns that a text takes on one line: a Han character takes two, a mark that
+/// combines with the character before it none ([UAX 11](https://www.unicode.org/reports/tr11/)). A character
+/// of ambiguous width, in which terminals differ, counts as one.
 pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
@@ -15,11 +15,12 @@ pub(super) fn from_its_end(text: &str, capacity: usize) -> String {
     if columns(text) <= capacity {
         return text.to_owned();
     }
-    // Characters take together what no sum of theirs tells: `*` and U+FE0F take two columns.
+    // The width of a text is not the sum of the widths of its characters: `*` and U+FE0F together take two
+    // columns.
     let has_room = |start: &usize| columns(text.get(*start..).unwrap_or_default()) < capacity;
     let starts = text.char_indices().rev().map(|(start, _)| start);
     let start = starts.take_while(has_room).last().unwrap_or(text.len());
-    // A mark alone would combine with what stands before it.
+    // A combining mark at the start would combine with the `…` before it.
     let kept = text.get(start..).unwrap_or_default();
     let kept = kept.trim_start_matches(|first: char| first.width() == Some(0));
     format!("…{kept}")
