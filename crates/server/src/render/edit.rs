@@ -345,7 +345,7 @@ fn in_place(reason: InPlace) -> &'static str {
     }
 }
 
-/// Says which flags and other marks of a file the new file does not have.
+/// Says which flags and other marks of the old file the new file does not have.
 fn flags_not_kept(lost: Lost) -> String {
     let names = lost.names();
     // The flags of chattr are letters, those of chflags are words.

@@ -62,7 +62,7 @@ pub(crate) fn elsewhere(id: &EditId, root: &str) -> Box<Problem> {
     of(Code::Conflict, reason, "Take it back on a machine that does.")
 }
 
-/// Makes the problem of an id under which something is kept that is no edit.
+/// Makes the problem of an id under which displaced bytes are kept, not an edit.
 pub(crate) fn displaced(id: &EditId) -> Box<Problem> {
     let hint = format!("Its bytes: mcp-text-editor history --contents {id}");
     of(Code::Conflict, format!("{id} is no edit, but what an interrupted one had displaced."), hint)

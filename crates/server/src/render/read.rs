@@ -135,7 +135,7 @@ impl ReadReply {
         self.left.budget(self.piece(file, &widest, 0, 0), self.line_numbers)
     }
 
-    /// Weighs a range whose text weighs `text` and has so many lines.
+    /// Weighs a range whose text weighs `text` and has `lines` lines.
     fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> ReplyWeight {
         let frame = match self.output {
             // A line end in case the text has none, and one between blocks.

@@ -28,8 +28,8 @@ impl Hits {
         Self { page, has_context, last: None }
     }
 
-    /// Adds a hit in a file; the first one without the lines around it, if there is no room for them. Returns
-    /// `Break` if there is no room for it, or enough is shown.
+    /// Adds a hit in a file. If there is no room for the lines around the first hit, adds it without them.
+    /// Returns `Break` if there is no room for it, or enough is shown.
     pub(crate) fn show(&mut self, path: &str, hit: &Match) -> ControlFlow<()> {
         let Self { page, has_context, last } = self;
         let around = |is_whole| -> [&[TextLine]; 3] {

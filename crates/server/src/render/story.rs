@@ -23,7 +23,7 @@ use crate::tool_id::ToolId;
 /// The key under which a reply to a client that shows views carries the story of its edit.
 pub(crate) const KEY: &str = "mcp-text-editor/story";
 
-/// The most bytes of JSON that the files of a story, or the problems of one, have.
+/// The most bytes of JSON that the files of a story have, or its problems.
 const ROOM: usize = SHOWN;
 /// The most files of an edit whose states are looked up; further files have the diff that the history keeps.
 const FILES_WITH_STATES: usize = 64;

@@ -32,9 +32,9 @@ pub(super) const LONGEST: usize = 16 << 20;
 /// The most values that a configuration may hold.
 const MOST_VALUES: usize = 250_000;
 
-/// Refuses a text that is too large, before it is parsed: a parser needs a hundred times its bytes. Each
-/// value has at least one of the characters `marks`. They count in strings and comments, too, so that these
-/// need not be recognised.
+/// Refuses a text that is too large, before it is parsed: a parser needs a hundred times as many bytes of
+/// memory. Each value has at least one of the characters `marks`. Marks in strings and comments count, too,
+/// so that strings and comments need not be recognised.
 pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), ConfigError> {
     if text.len() > LONGEST {
         return Err(ConfigError::TooMuch("16 MiB"));

@@ -142,13 +142,13 @@ pub(crate) fn split(command: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// The name of this program, and of the server in Python in its registry.
+/// The name of this program, and of the package of the server in Python in the registry of Python.
 const PROGRAM: &str = "mcp-text-editor";
 
 /// The name of the packages with this program.
 const PACKAGE: &str = "mcp-text-editor-rs";
 
-/// The module of the server in Python, for `python -m`, and its image.
+/// The module of the server in Python, for `python -m`, and its container image.
 const OF_PYTHON: &[&str] = &["mcp_text_editor", "mcp/text-editor"];
 
 /// Programs that start a package by its name.

@@ -66,7 +66,7 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, ConfigError> {
     })
 }
 
-/// Adds an item to the array at `path`, which is made if it is missing.
+/// Adds an item to the array at `path`. Makes the array if it is missing.
 pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, ConfigError> {
     let root = parse(text)?;
     match find(root.as_ref(), path)? {
@@ -227,7 +227,7 @@ impl<'a> Brackets<'a> {
         let comma = comma_after(text, child.end, self.range.end);
         let behind = comma.map_or(child.end, |comma| comma + 1);
         let mut splices = Vec::new();
-        // If no comma follows the last child, the one before it is removed.
+        // If no comma follows the child, the comma before it is removed.
         if let (Some(before), None) = (before, comma)
             && let Some(comma) = comma_after(text, before.end, child.start)
         {
@@ -260,7 +260,7 @@ impl<'a> Brackets<'a> {
     }
 }
 
-/// Returns the blanks at the beginning of the line that has an offset.
+/// Returns the blanks at the beginning of the line in which an offset lies.
 fn indent_at(text: &str, offset: usize) -> &str {
     let before = text.get(..offset).unwrap_or_default();
     let line = before.rfind('\n').map_or(0, |end| end + 1);

@@ -1,6 +1,6 @@
 //! Decides whether a project's entry is safe to use without asking the user. A project can come from anybody,
-//! and the words of an entry can have this program do whatever it can: call a tool, forget the history, serve
-//! the home directory.
+//! and the words of an entry can make this program do anything that it is able to do: call a tool, forget the
+//! history, serve the home directory.
 //!
 //! Allowed options and members are listed. All others are refused, also those that later versions add.
 

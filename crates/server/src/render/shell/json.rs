@@ -11,7 +11,8 @@ use crate::render::escape::json_text;
 use crate::render::history::{HistoryRow, kind, rows};
 use crate::render::paths::shown;
 
-/// Renders an edit on a line. docs/history.md says what each member is; members are added, never changed.
+/// Renders an edit on a line. docs/history.md says what each member is. Later versions may add members, and
+/// never change one.
 pub(crate) fn line(entry: &Entry) -> String {
     let mut object = json!({"edit_id": entry.id.to_string(), "time": time(entry.time), "tool": entry.tool});
     let mut insert = |key: &str, value: Option<Value>| {

@@ -112,7 +112,7 @@ pub(crate) fn stands(against: usize, of: usize) -> String {
     )
 }
 
-/// Tells one edit of a series that was taken back.
+/// Says that one edit of a series was taken back.
 pub(crate) fn undone_of_series(undone: &Undone) -> String {
     let mut out = format!("{ID}edit {}{ID:#} is ", undone.entry.id);
     out.push_str(&self::undone(undone, false));
