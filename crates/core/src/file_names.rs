@@ -12,8 +12,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::invisible::is_default_ignorable;
 
-/// A component of a path, folded as the least strict file system reads it. It is folded once, and compared
-/// with many names.
+/// A component of a path, folded as by the file system that ignores most differences. It is folded once, and
+/// compared with many names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldedName {
     folded: String,
@@ -36,7 +36,7 @@ pub fn is_git(name: &FoldedName) -> bool {
     could_be(name, ".git")
 }
 
-/// Tells whether a file system could take a name for `meant`. `meant` is ASCII, and its first `*` stands for
+/// Tells whether a file system could take a name for `meant`. `meant` must be ASCII; its first `*` stands for
 /// any number of characters. A short name (`SETTIN~1.JSO`) matches each name that Windows may shorten to it.
 #[must_use]
 pub fn could_be(name: &FoldedName, meant: &str) -> bool {
@@ -51,7 +51,7 @@ pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     is_meant || (name.may_be_short && is_short(&name.folded, meant))
 }
 
-/// Tells whether two names could be one file's on a file system that ignores letter case, composition,
+/// Tells whether two names could name one file on a file system that ignores letter case, composition,
 /// invisible characters, trailing dots and spaces, and what follows a colon. Short names are compared as they
 /// are.
 #[must_use]
@@ -59,9 +59,9 @@ pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
-/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`. It
-/// has six characters of `meant` and a number; among many such files, two characters, four hexadecimal digits
-/// and a number.
+/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`. A
+/// short name has six characters of `meant` and a number; or, if many files share these, two characters, four
+/// hexadecimal digits and a number.
 fn is_short(name: &str, meant: &str) -> bool {
     let meant: String = meant.to_ascii_lowercase().chars().filter(|character| *character != ' ').collect();
     let meant = meant.trim_start_matches('.');
@@ -93,10 +93,11 @@ fn folded(name: &OsStr) -> String {
 
 /// Folds letter case and composition of a text, and drops invisible characters. Texts become equal if APFS,
 /// ext4 with casefold (both: full case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper
-/// case, character by character) treats them as equal. A few more do, such as `ı` and `i`.
+/// case, character by character) treats them as equal. A few more texts become equal, such as `ı` and `i`.
 ///
-/// std does not have Unicode's case folding. Lower case, then upper case, then lower case is coarser. The
-/// first step is for characters such as `ẞ`: its upper case is itself, that of its lower case `ß` is `SS`.
+/// std does not have Unicode's case folding. Lower case, then upper case, then lower case makes more texts
+/// equal. The first step is for characters such as `ẞ`, whose upper case is `ẞ`, while the upper case of its
+/// lower case `ß` is `SS`.
 #[must_use]
 pub fn fold_case(text: &str) -> String {
     if text.is_ascii() {
@@ -123,11 +124,12 @@ pub fn without_invisible(text: &str) -> String {
     text.nfc().filter(|character| !is_default_ignorable(*character)).collect()
 }
 
-/// Folds a path whose separator is `/`. Returns it with its names as they are, and as Windows reads them.
+/// Folds a path whose separator is `/`. Returns it twice: with whole names, and with names as Windows reads
+/// them.
 #[must_use]
 pub fn folded_paths(path: &str) -> [String; 2] {
     let folded = fold_case(path);
-    // The colon of a drive does not begin the name of a stream.
+    // The colon of a drive (`c:`) does not begin the name of a stream.
     let is_drive = |name: &str| name.len() == 2 && name.ends_with(':') && folded.starts_with(name);
     let shorten = |name| if is_drive(name) { name } else { without_what_windows_drops(name) };
     let names: Vec<&str> = folded.split('/').map(shorten).collect();
@@ -272,8 +274,8 @@ mod tests {
         }
     }
 
-    /// Checks that no mapping of a character, in any file system, changes what it folds to. So names that
-    /// differ in such mappings alone are never told apart.
+    /// Checks that no mapping of a character, in any file system, changes what the character folds to. So
+    /// names that differ only in such mappings always fold to the same name.
     #[test]
     fn no_mapping_of_a_character_changes_what_it_folds_to() {
         let mappings = |character: char| {
@@ -302,7 +304,7 @@ mod tests {
             name in "[aZk\u{e9}\u{301}\u{307}\u{323}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{1e9b}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{1100}\u{1161}\u{200d}\u{34f}]{1,8}",
         ) {
             let own = fold_case(&name);
-            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other
+            // Letter case is mapped in the decomposed name, as only there U+0345 stands behind the other
             // marks.
             let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
             let mapped = [name.nfc().collect(), decomposed.to_uppercase(), decomposed.to_lowercase(), own.clone(), decomposed];

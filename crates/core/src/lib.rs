@@ -1,4 +1,4 @@
-//! Edits text files as bytes: what a file is, which bytes an edit changes, and why it cannot be made.
+//! Edits text files as bytes: what a file is, which bytes an edit changes, and why an edit cannot be made.
 //!
 //! This is the pure core of [mcp-text-editor](https://crates.io/crates/mcp-text-editor), a server through
 //! which language models edit files. It opens no file, reads no clock and no environment, and has no unsafe
@@ -10,12 +10,13 @@
 //!   about lines; [`show`](mod@show) returns their text.
 //! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a
 //!   [`Plan`](resolve::Plan) of splices, or into every reason why it cannot be carried out ([`rejection`]),
-//!   with evidence: where the text stands ([`matching`]), or lines that it was meant to be. It reviews new
-//!   text for slips ([`slip`]).
-//! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and
-//!   the way back. [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
-//! - Besides these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of
-//!   a text fits a limit ([`text_length`]), and names that a file system could take for one another
+//!   with evidence: where the text occurs ([`matching`]), or similar lines that may be meant. It also reviews
+//!   new text for slips ([`slip`]).
+//! - [`splice`] applies the plan to the old file: the new file is a view that can be read at any offset, and
+//!   the inverse of the splices leads back. [`regions`](mod@regions) finds the lines that have changed, and
+//!   [`diff`] shows them.
+//! - Besides these: [`encoding`] and its labels, [`digest`], line endings ([`line_ending`]), how much of a
+//!   text fits a limit ([`text_length`]), and names that a file system could take for one another
 //!   ([`file_names`]).
 //!
 //! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from
@@ -50,7 +51,7 @@
 //!     ranges: Vec::new(),
 //!     replace_all: false,
 //! }];
-//! // The outer result is that of reading; bytes in memory can always be read.
+//! // The outer result fails only if reading fails; bytes in memory can always be read.
 //! let plan = match patch(Scanned::new(old, &scan), None, &request, MatchOptions::default())? {
 //!     Ok(plan) => plan,
 //!     Err(rejections) => panic!("{}", rejections[0]),
@@ -91,17 +92,17 @@
 //!   or that these have not changed since. With another scan, results mean nothing. The caller locks the file
 //!   and checks the digest again.
 //! - **Only text is edited.** [`resolve`] is for files that decode: check
-//!   [`Scan::undecodable`](scan::Scan::undecodable), and at [`Scan::nul`](scan::Scan::nul), first. Encodings
-//!   are guessed for error messages ([`encoding::Guesser`]), never for an edit.
+//!   [`Scan::undecodable`](scan::Scan::undecodable) and [`Scan::nul`](scan::Scan::nul) first. Encodings are
+//!   guessed for error messages ([`encoding::Guesser`]), never for an edit.
 //! - **Edits are held in memory.** The memory that a call takes does not grow with the file, but it does with
 //!   new text, with the text that is searched for, and with the bytes that an inverse restores.
 //! - **Each request is for one file**, and its parts refer to the file as it was scanned: they cannot build
 //!   on each other.
 //! - **Lines end at LF or CRLF**, or at CR in a file without any LF. An edit that adds the first LF to such a
 //!   file, or removes the last one, changes where all of its lines are.
-//! - **Text is compared by code points.** There is no Unicode normalisation, and nothing but line ends and,
-//!   unless matching is strict, blanks before them is ever ignored. Columns and lengths count code points,
-//!   not what a reader sees as characters.
+//! - **Text is compared by code points.** There is no Unicode normalisation. Only line ends are ignored and,
+//!   unless matching is strict, blanks before them. Columns and lengths count code points, not what a reader
+//!   sees as characters.
 //! - **Evidence is bounded.** The search for reasons, similar places and diffs has fixed limits of size, so a
 //!   failure in a large file may have less evidence.
 //! - **Encodings are those of the WHATWG Encoding Standard**, ISO-8859-1, ASCII and UTF-32; EBCDIC, UTF-7 or

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// The number of a line in its file, from 1. Nothing else in this crate counts lines from 1, save requests,
-/// whose numbers are as clients send them.
+/// The number of a line in its file, from 1. No other type of this crate counts lines from 1, except
+/// requests, which have the numbers as clients send them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNumber(NonZeroU64);
 
@@ -49,7 +49,7 @@ impl fmt::Debug for LineNumber {
     }
 }
 
-/// Consecutive lines, from a first one on. An empty range has a place, too: before its start.
+/// Consecutive lines. An empty range has a place, too: before its start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineRange {
     start: LineNumber,
@@ -63,8 +63,8 @@ impl LineRange {
         Self { start, count }
     }
 
-    /// Makes the range of the lines `start` to `end`, both included and counted from 1; empty where `end` is
-    /// `start - 1`. `None` where `start` is 0 or `end` is less than that.
+    /// Makes the range of the lines `start` to `end`, both included and counted from 1; empty if `end` is
+    /// `start - 1`. `None` if `start` is 0 or `end` is less than `start - 1`.
     #[must_use]
     pub fn inclusive(start: u64, end: u64) -> Option<Self> {
         let first = LineNumber::new(start)?;
@@ -72,17 +72,17 @@ impl LineRange {
         Some(Self::new(first, count))
     }
 
-    /// Makes the range of lines that are to be changed, as a client names them; `None` unless a file of
-    /// `total` lines has all of them. Without an end they go on to the last line.
+    /// Makes the range of lines to change, as a client names them; `None` unless a file of `total` lines has
+    /// all of them. Without an end, the range reaches to the last line.
     #[must_use]
     pub fn existing(start: i64, end: Option<i64>, total: u64) -> Option<Self> {
         let last = end.map_or(Some(total), |end| u64::try_from(end).ok())?;
         Self::inclusive(u64::try_from(start).ok()?, last).filter(|lines| !lines.is_empty() && last <= total)
     }
 
-    /// Makes the range of lines that are to be read, as a client names them, as far as a file of `total`
-    /// lines has them. A start below 0 counts from the end of the file, and without an end they go on to the
-    /// last line. The error has the first line, and the end, which is before it.
+    /// Makes the range of lines to read, as a client names them, as far as a file of `total` lines has them.
+    /// A start below 0 counts from the end of the file. Without an end, the range reaches to the last line.
+    /// The error, for an end before the start, has the first line and the end.
     pub fn clamped(start: i64, end: Option<i64>, total: u64) -> Result<Self, (LineNumber, i64)> {
         let first = LineNumber::from_index(match u64::try_from(start) {
             Ok(start) => start.saturating_sub(1),
@@ -96,32 +96,31 @@ impl LineRange {
         Ok(Self::new(first, last.saturating_sub(first.index())))
     }
 
-    /// Returns the first line; of an empty range the line before which it stands.
+    /// Returns the first line; for an empty range, the line after its place.
     #[must_use]
     pub fn start(self) -> LineNumber {
         self.start
     }
 
-    /// Returns the number of the last line, from 1; `start - 1`, which may be 0, where the range is empty.
+    /// Returns the number of the last line, from 1; `start - 1`, which may be 0, if the range is empty.
     #[must_use]
     pub fn end(self) -> u64 {
         self.start.index().saturating_add(self.count)
     }
 
-    /// Returns how many lines it holds.
+    /// Returns how many lines the range holds.
     #[must_use]
     pub fn count(self) -> u64 {
         self.count
     }
 
-    /// Tells whether it holds no line.
+    /// Tells whether the range holds no line.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// Makes the range from a first to a last line, both included; `None` where the last comes before the
-    /// first.
+    /// Makes the range from a first to a last line, both included; `None` if the last comes before the first.
     #[must_use]
     pub fn between(first: LineNumber, last: LineNumber) -> Option<Self> {
         Self::inclusive(first.get(), last.get()).filter(|lines| !lines.is_empty())
@@ -146,7 +145,7 @@ impl LineRange {
         Self::new(LineNumber::from_index(start), self.end().saturating_add(more) - start)
     }
 
-    /// Returns how many lines lie between the two ranges; 0 where they touch or overlap.
+    /// Returns how many lines lie between the two ranges; 0 if they touch or overlap.
     #[must_use]
     pub fn distance(self, other: Self) -> u64 {
         let gap = |a: Self, b: Self| b.start.index().saturating_sub(a.end());
@@ -154,7 +153,7 @@ impl LineRange {
     }
 }
 
-/// Returns the end of a range, as a client gives it, if that is before its start. This is told first,
+/// Returns the end of a range, as a client gives it, if it is before the start. Callers report this first,
 /// whatever else is wrong with the range.
 #[must_use]
 pub fn reversed(start: i64, end: Option<i64>) -> Option<i64> {
@@ -189,8 +188,8 @@ mod tests {
     }
 
     proptest! {
-        /// Lines that exist are read as they are named; what is read is there, or stands behind it and is
-        /// empty.
+        /// A range of existing lines is read as it is named. Whatever is read exists, or is an empty range at
+        /// the end.
         #[test]
         fn a_read_has_the_lines_that_exist(start in -9..9_i64, end in prop::option::of(-9..9_i64), total in 0..6_u64) {
             let (read, existing) = (LineRange::clamped(start, end, total), LineRange::existing(start, end, total));

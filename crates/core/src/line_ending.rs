@@ -1,8 +1,8 @@
-//! Defines the end of a line: the terminators, and their counts in a file.
+//! Defines where a line ends: the terminators, and their counts in a file.
 //!
-//! The one definition of a line: it ends at LF or CRLF; in a file that has CR and no LF at all (classic Mac)
-//! it ends at CR; nothing else ends a line, U+0085, U+2028 and U+2029 included. A terminator at the end of
-//! the file opens no further line.
+//! The one definition of a line: a line ends at LF or CRLF, or, in a file that has CR and no LF at all
+//! (classic Mac), at CR. Nothing else ends a line, not even U+0085, U+2028 or U+2029. A terminator at the end
+//! of the file opens no further line.
 
 use crate::encoding::CodeUnit;
 
@@ -52,7 +52,8 @@ pub struct Census {
 }
 
 impl Census {
-    /// Returns one word for it: `lf`, `crlf`, `cr`, `mixed`, or `none` where no line has a terminator.
+    /// Returns one word for the terminators: `lf`, `crlf`, `cr`, `mixed`, or `none` if no line has a
+    /// terminator.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match (self.lf > 0, self.crlf > 0, self.cr > 0) {

@@ -5,7 +5,7 @@
 pub(crate) struct NumberedLine<'a> {
     pub(crate) number: u64,
     pub(crate) before: NumberColumn<'a>,
-    /// The text behind the number; that of an empty line may lack the sign, too.
+    /// The text behind the number and its sign. An empty line may lack the sign.
     pub(crate) text: &'a str,
 }
 
@@ -18,7 +18,7 @@ pub(crate) enum NumberColumn<'a> {
     Sign,
     /// `PATH:12:text`.
     Path(&'a str),
-    /// `12`, and nothing else.
+    /// `12` and nothing else.
     Alone,
 }
 

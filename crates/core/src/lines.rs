@@ -9,8 +9,8 @@ use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
 use crate::source::{CHUNK, Source, for_each_chunk, read_range};
 
-/// A place in the file, with the numbers of LFs and of CRs before it. It has both, since only the end of the
-/// scan decides which of them end lines.
+/// A place in the file, with the numbers of LFs and of CRs before it. It has both, because only at the end of
+/// a scan is it known which of them end lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark {
     pub(crate) offset: u64,
@@ -109,7 +109,7 @@ impl LineIndex {
         self.convention
     }
 
-    /// Returns the offsets of the text: all bytes but the byte order mark.
+    /// Returns the offsets of the text: all bytes except the byte order mark.
     #[must_use]
     pub fn bytes(&self) -> Range<u64> {
         self.bytes.clone()
@@ -130,7 +130,8 @@ impl LineIndex {
         }
     }
 
-    /// Returns the last mark for which `before` is true, and the offset of the next one, or of the end.
+    /// Returns the last mark for which `before` is true, and the offset of the next mark, or of the file's
+    /// end.
     fn mark(&self, before: impl Fn(&Mark) -> bool) -> (Mark, u64) {
         let after = self.marks.partition_point(before);
         let first = Mark { offset: self.bytes.start, lf: 0, cr: 0 };
@@ -286,8 +287,8 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         Ok((number, start))
     }
 
-    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end
-    /// of the file for a line after the last one.
+    /// Returns the offset at which a line begins: for the first line, the offset after the byte order mark;
+    /// for a line after the last one, the end of the file.
     pub fn offset_of(&mut self, line: LineNumber) -> Result<u64, S::Error> {
         let (lines, wanted) = (self.lines, line.index());
         if wanted == 0 || wanted > lines.terminators {
@@ -345,7 +346,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
     }
 
     /// Reads whole code units from `self.offset` on, at most `limit` bytes. Also returns their offset.
-    /// Returns no bytes at the end of the file, and for a code unit that the end cuts.
+    /// Returns no bytes at the end of the file, or if the end cuts the next code unit.
     fn read(&mut self, limit: u64) -> Result<(u64, &[u8]), S::Error> {
         let (from, width) = (self.offset, width(self.lines.unit));
         let is_buffered = |at: u64, length: usize| at <= from && from + width as u64 <= at + length as u64;
@@ -426,7 +427,7 @@ mod tests {
     use crate::scanned::Scanned;
     use crate::source::Window;
 
-    /// A source of `size` bytes, all alike but for a line end at `at`; it counts its reads.
+    /// A source of `size` equal bytes, except for a line end at `at`. It counts its reads.
     struct OneLineEnd {
         size: u64,
         at: u64,
@@ -468,7 +469,7 @@ mod tests {
         assert_eq!(found, (LineNumber::from_index(1), start));
     }
 
-    /// Bytes that count how many of them are read, and of which none is asked for that is not there.
+    /// Bytes that count how many of them are read. A read beyond their end panics.
     struct Counted<'a> {
         bytes: &'a [u8],
         read: Cell<u64>,
@@ -500,7 +501,7 @@ mod tests {
         scanner.finish()
     }
 
-    /// Keeps one mark in `every`, as in a larger file; none where that is 0.
+    /// Keeps one mark of each `every`, as in a larger file; none if `every` is 0.
     fn thin_out(lines: &mut LineIndex, every: usize) {
         lines.marks = lines.marks.iter().copied().step_by(every.max(1)).filter(|_| every > 0).collect();
     }
@@ -522,8 +523,8 @@ mod tests {
     }
 
     impl Made {
-        /// Encodes `text`, behind a byte order mark if it is to be `marked`, and adds the first `cut` bytes
-        /// of one more code unit.
+        /// Encodes `text`, behind a byte order mark if `marked`, and adds the first `cut` bytes of one more
+        /// code unit.
         fn new(encoding: Encoding, marked: bool, text: &str, cut: usize) -> Self {
             let mut bytes = if marked { encoding.bom().to_vec() } else { Vec::new() };
             let mut lines: Vec<Expected> = Vec::new();
@@ -559,7 +560,8 @@ mod tests {
             Scanned::new(self.bytes.as_slice(), &self.scan)
         }
 
-        /// Checks the lines with the indices `range` as they are handed out, of each text `longest` bytes.
+        /// Checks the lines with the indices `range`, as `for_each_line` passes them with texts cut after
+        /// `longest` bytes. Stops after `most` lines.
         fn check_lines(&self, range: Range<usize>, longest: usize, most: usize) -> Result<(), TestCaseError> {
             let Some(expected) = self.lines.get(range.clone()).filter(|lines| !lines.is_empty()) else {
                 return Ok(());
@@ -602,7 +604,7 @@ mod tests {
         ]);
         let endings =
             prop::sample::select(vec![vec!["\n"], vec!["\r\n"], vec!["\r"], vec!["\n", "\r\n", "\r"]]);
-        // Some have the bytes of terminators in other characters, some reach over several marks.
+        // Some texts have the bytes of terminators in other characters, and some span several marks.
         let text = || prop_oneof![9 => "[ab\u{a0d}\u{d0a}\u{a00}\u{100d}]{0,9}", 1 => Just("x".repeat(2500))];
         let lines = endings.prop_flat_map(move |endings| {
             let line = (text(), prop::sample::select(endings)).prop_map(|(text, ending)| text + ending);
@@ -689,7 +691,7 @@ mod tests {
                 let Ok(start) = lines.cursor(&source).offset_of(line);
                 let around = lines.bytes_around(LineRange::new(line, 0));
                 assert!(source.read.get() <= around.end - around.start, "{every}, {line}");
-                // What lies before the mark is read only for the beginning of the line.
+                // Bytes before the mark are read only to find the beginning of the line.
                 source.read.set(0);
                 let Ok(found) = lines.cursor(&source).line_at(start + 20);
                 assert_eq!(found, (line, start));
@@ -716,12 +718,12 @@ mod tests {
             let mut cursor = lines.cursor(&source);
             for offset in (0..source.size()).step_by(8) {
                 let Ok(found) = cursor.line_at(offset);
-                // Nor is anything read for an offset that is asked for again.
+                // A repeated lookup of an offset reads nothing.
                 let read = source.read.get();
                 assert_eq!(cursor.line_at(offset), Ok(found));
                 assert_eq!(source.read.get(), read, "{every}, {offset}");
             }
-            // The beginning of a line that reaches over a mark is looked for.
+            // A line that spans a mark needs further reads to find its beginning.
             assert!(source.read.get() <= 2 * source.size(), "{every}");
         }
     }
@@ -770,7 +772,7 @@ mod tests {
                     "{start}, {count}: {around:?}"
                 );
                 assert!(around.end - around.start <= bytes.end - bytes.start + 2_100, "{start}, {count}");
-                // What is between them is all that is read.
+                // Only the bytes between the marks are read.
                 let Ok(window) = Window::new(text.as_bytes(), around);
                 assert_eq!(Scanned::new(&window, &scan).bytes_of(range), Ok(bytes), "{start}, {count}");
             }
@@ -779,7 +781,7 @@ mod tests {
 
     #[test]
     fn a_cursor_that_could_not_read_reads_again() {
-        /// Fails each second time, and spoils the buffer.
+        /// Fails on every second read, and overwrites the buffer.
         struct Failing<'a>(&'a [u8], Cell<bool>);
         impl Source for Failing<'_> {
             type Error = ();

@@ -1,7 +1,7 @@
 //! The state in which an edit leaves a file, before anything is written: [`Preview`].
 //!
 //! The new bytes are read once. A caller that writes them does so in the same pass ([`Preview::read_by`]), so
-//! the preview and the written file cannot differ, and the line numbers of a reply come from the new bytes.
+//! the preview and the written file cannot differ. The line numbers of a reply come from the new bytes.
 
 use std::mem::discriminant;
 
@@ -39,9 +39,9 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         })
     }
 
-    /// Calls `read` to read the new bytes. It must feed all of them to the scanner, in order, and return
-    /// their digest, which nothing checks. Meanwhile it can write them. `read` is not called for a plan that
-    /// changes nothing. Fails only if `read` does.
+    /// Calls `read` to read the new bytes. `read` must feed all of them to the scanner, in order, and return
+    /// their digest, which nothing checks. It can write them in the same pass. `read` is not called for a
+    /// plan that changes nothing. Fails only if `read` does.
     pub fn read_by<E>(
         old: Scanned<'a, S>,
         plan: &'a Plan,
@@ -101,8 +101,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Ok(slips)
     }
 
-    /// Returns the splices that turn the new bytes back into the old. They have all bytes that the edit
-    /// removes: [`SpliceSet::removed`] is their number. Fails only if the source does.
+    /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit
+    /// removes, at most [`SpliceSet::removed`] of them. Fails only if the source does.
     pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
         self.plan.splices.inverse(self.old.source)
     }

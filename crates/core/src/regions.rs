@@ -2,9 +2,9 @@
 //! them.
 //!
 //! A region reaches from a place where a line begins in both files to the next such place after the edited
-//! bytes. Only the bytes of the files decide where that is, not the form of the splices: it makes no
-//! difference whether a splice removes bytes or only inserts some, nor what another splice of the same line
-//! does. Two splices are in two regions only if such a place lies between them.
+//! bytes. Only the bytes of the files decide where such places are, not the form of the splices: whether a
+//! splice removes bytes or only inserts some makes no difference, nor does another splice of the same line.
+//! Two splices are in two regions only if such a place lies between them.
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
@@ -17,8 +17,8 @@ use crate::source::Source;
 /// Whole lines of the new file, and the lines of the old one that they replace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// The lines of the new file, by their numbers there. If nothing is left, an empty range before the line
-    /// that follows.
+    /// The lines of the new file, by their numbers there. If no line is left, an empty range before the next
+    /// line.
     pub lines: LineRange,
     /// The digest of their bytes, terminators included.
     pub digest: Digest,
@@ -28,9 +28,9 @@ pub struct Region {
     pub tier: Tier,
 }
 
-/// Returns all lines of a file that comes or goes as one region; `None` if neither file has any. The bytes of
-/// the new file before its lines, a byte order mark, are no part of the region's digest. Fails only if the
-/// new source does.
+/// Returns all lines of a file that is created or deleted as one region; `None` if neither file has any line.
+/// The bytes of the new file before its lines, a byte order mark, are no part of the region's digest. Fails
+/// only if the new source does.
 pub fn whole<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>) -> Result<Option<Region>, N::Error>
 where
     O: Source + ?Sized,
@@ -44,12 +44,12 @@ where
     Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
 }
 
-/// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, whose scan is its
-/// own.
+/// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, which comes with a
+/// scan of the new bytes.
 ///
 /// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all
-/// lines are one region. That is not so if either file has no line end at all. Both files are read where they
-/// differ, and around. Fails only if either source does.
+/// lines are one region. That is not so if either file has no line end at all. Reads both files where they
+/// differ, and around there. Fails only if either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
@@ -99,7 +99,8 @@ where
     Ok(regions)
 }
 
-/// The same place in both files, by its offset in each: the bytes on one side of it, at least, are in both.
+/// The same place in both files, by its offset in each. On at least one side of it, both files have the same
+/// bytes.
 #[derive(Clone, Copy)]
 struct Joint {
     old: u64,
@@ -109,7 +110,7 @@ struct Joint {
 /// A region whose end is not known yet.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Its beginning, and the number of old lines above that.
+    /// Its beginning, and the number of old lines above the beginning.
     begin: (Joint, u64),
     /// The end of its last splice so far.
     after: Joint,
@@ -162,8 +163,8 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
         self.joints.line_at(offset).map(|(_, start)| start == offset)
     }
 
-    /// Returns the first place at or after the end of a splice at which a line begins in both files, or both
-    /// end, and the number of old lines above it.
+    /// Returns the first place at or after the end of a splice at which a line begins in both files or both
+    /// files end, and the number of old lines above this place.
     fn end(&mut self, after: Joint) -> Result<(Joint, u64), O::Error> {
         if after.old >= self.old.scan.lines.bytes().end {
             return Ok((after, self.old.scan.lines.count()));
@@ -210,7 +211,7 @@ mod tests {
         scanner.finish()
     }
 
-    /// Returns what is told of an edit: the new file, and for each region the old lines and the new ones.
+    /// Describes an edit: the new file, and the old and the new lines of each region.
     fn told(file: &str, resolution: Resolution) -> String {
         let (old, plan) = (scan(file.as_bytes()), resolution.unwrap());
         let spliced = Spliced::new(file.as_bytes(), &plan.splices);
@@ -226,7 +227,7 @@ mod tests {
         )
     }
 
-    /// An old text, a new one, and the line to replace it on, where not everywhere.
+    /// An old text, its new text, and the only line on which to replace it; `None` for all lines.
     type Replacement = (&'static str, &'static str, Option<i64>);
 
     fn check(rows: &[(&str, &[Replacement])]) -> String {
@@ -281,8 +282,8 @@ mod tests {
         "#);
     }
 
-    /// As [`told`], for the undo of an edit: what it brings back is inserted, or takes the place of
-    /// something.
+    /// Describes the undo of an edit, as [`told`] does. The undo inserts the removed text again, or puts it
+    /// in the place of the new text.
     fn told_of_undo(file: &str, patches: &[(&str, &str)]) -> String {
         let patches: Vec<Patch> = patches
             .iter()
@@ -318,7 +319,7 @@ mod tests {
             told_of_undo("a\r\nb\r\n", &[("b", "")]),
             told_of_undo("a\n", &[("a\n", "")]),
             told_of_undo("a-a\n", &[("a", "x\n")]),
-            // Undone, the second line goes, and the third one is what it was.
+            // The undo removes the second line, and leaves the third as it was.
             told_of_undo("a\nc\n", &[("c", "b\nc")]),
         ];
         insta::assert_snapshot!(undone.concat(), @r#"
@@ -337,9 +338,9 @@ mod tests {
 
     #[test]
     fn lines_that_end_otherwise_all_change() {
-        // Without its only LF the file is a classic Mac's.
+        // Without its only LF, the file is a classic Mac file, whose lines end at CR.
         insta::assert_snapshot!(check(&[("a\rb\nc\rd\r", &[("b\n", "x", None)])]), @r#""a\rb\nc\rd\r" -> "a\rxc\rd\r": 1-2 to 1-3"#);
-        // Without its last line end a file has none of another kind.
+        // A file without any line end does not count as one with other line ends.
         insta::assert_snapshot!(check(&[
             ("a\rb", &[("a", "", Some(1))]),
             ("a\rb", &[("b", "x", None), ("a\n", "", None)]),

@@ -18,7 +18,7 @@ pub struct At {
     pub entry: usize,
     /// The index of the patch, from 0; 0 in requests that have no patches.
     pub patch: usize,
-    /// The index, from 0, of the range in the patch or in the deletion; `None` if it is not about a range.
+    /// The index, from 0, of the range in the patch or in the deletion; `None` if no range is concerned.
     pub range: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ pub enum Fit {
         /// The lines around it, at most three above and three below.
         around: Box<Excerpt>,
     },
-    /// The client sent the digest of this line as that of the file.
+    /// The client sent the digest of this line as the digest of the file.
     OfLine(LineNumber),
     /// Something else in the request does not hold, either. Further rejections say what.
     Broken,
@@ -87,29 +87,31 @@ impl fmt::Display for Fit {
     }
 }
 
-/// The findings about a match that failed, to help repair the request. Only so much of a long file is
+/// The findings about a match that failed, to help repair the request. Of a long file, only a part is
 /// searched.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Evidence {
-    /// Nothing was looked for: that is done for the first eight failures of a request only.
+    /// No search was made, as one is made only for the first eight failures of a request.
     #[default]
     NotSearched,
-    /// The edit was made before: the new text is there, and no line that it takes away.
+    /// The edit is already made: the file has the new text, and no line that the edit removes.
     Applied(MatchPlace),
-    /// The text would be there after an earlier patch of the request, although all refer to the file as it
+    /// The text would exist after an earlier patch of the request. But all patches refer to the file as it
     /// is.
     After {
         /// The earlier patch.
         patch: At,
-        /// The new text with which that patch would do what both are to do, if it is at most 2000 bytes long.
+        /// The new text with which the earlier patch would do the work of both, if it is at most 2000 bytes
+        /// long.
         merged: Option<String>,
     },
     /// The lines that were meant.
     One(MatchPlace),
     /// Several candidates, the closest to the named lines first: at most three, or
-    /// [`crate::matching::CLOSEST`] that have the very text. Lines that have the new text come before them.
+    /// [`crate::matching::CLOSEST`] that have exactly the text. Lines that have the new text come before them
+    /// all.
     Several(Vec<MatchPlace>),
-    /// Nothing is so like the text that it must be meant; at most this is a little like it.
+    /// No lines are so similar to the text that they must be meant. The place, if any, is a little similar.
     Nothing(Option<MatchPlace>),
 }
 
@@ -120,14 +122,14 @@ pub struct MatchPlace {
     pub lines: LineRange,
     /// The way in which they match.
     pub how: MatchKind,
-    /// Their digest, terminators included; `None` where a client should read them first, since they are not
-    /// shown whole, or it is not certain where they begin or end.
+    /// Their digest, terminators included; `None` if a client should read them first, because they are not
+    /// shown whole, or because their beginning or end is uncertain.
     pub digest: Option<Digest>,
-    /// Their text; `None` where it is the very text that was sent.
+    /// Their text; `None` if it is equal to the text that was sent.
     pub text: Option<Excerpt>,
     /// The first line that differs from the text.
     pub differs_at: Option<LineNumber>,
-    /// A line near them that other places do not have; only where two or three places may be meant.
+    /// A line near them that the other places do not have; only if two or three places may be meant.
     pub context: Option<ContextLine>,
 }
 
@@ -141,18 +143,18 @@ impl MatchPlace {
 /// The way in which lines match a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MatchKind {
-    /// They are the text once this is undone.
+    /// The lines equal the text once these differences are undone.
     Lines(Normalization),
-    /// It is a part of them once this is undone.
+    /// The text is a part of the lines once these differences are undone.
     Part(Normalization),
-    /// A head and a tail of it stand there.
+    /// The lines begin with a head of the text and end with a tail of it.
     Gap {
-        /// The lines between them, which the text lacks.
+        /// The lines between head and tail, which the text lacks.
         left_out: LineRange,
     },
-    /// They are similar.
+    /// The lines are similar to the text.
     Fuzzy,
-    /// They hold the new text.
+    /// The lines hold the new text.
     Applied,
 }
 
@@ -160,24 +162,24 @@ pub enum MatchKind {
 /// [`Normalization::Escapes`] includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Normalization {
-    /// Nothing, or blanks at line ends where these do not count.
+    /// Nothing, or blanks at line ends if the match ignores them.
     Exact,
     /// Blanks at line ends.
     TrailingBlanks,
-    /// Characters that look like others, or that nobody sees.
+    /// Characters that look like others, or are invisible.
     Characters,
     /// Blanks, line breaks, quotes, signs of comments and letter case.
     Layout,
-    /// Characters that are spelled out.
+    /// Characters that are written as escapes.
     Escapes,
-    /// Line numbers before each line, or blanks that stand for them.
+    /// Line numbers before each line, or blanks in their place.
     LineNumbers,
-    /// Lines around the text that the file lacks: blank ones, a fence, marks of a patch.
+    /// Lines around the text that the file lacks: empty lines, a fence, marks of a patch.
     Wrapper,
 }
 
 impl Normalization {
-    /// Those that are undone in each line.
+    /// The normalizations that work on single lines.
     pub(crate) const OF_LINES: [Self; 5] =
         [Self::Exact, Self::TrailingBlanks, Self::Characters, Self::Layout, Self::Escapes];
 }
@@ -244,7 +246,7 @@ pub enum Rejection {
         digest: Digest,
         /// The digest that the client remembers, or the beginning of it.
         expected: Box<DigestPrefix>,
-        /// True if the lines hold the text that was sent as well; false where none was.
+        /// Whether the lines hold the old text that was sent with the range; false if none was sent.
         is_old_there: bool,
         /// Their text.
         actual: Box<Excerpt>,
@@ -297,8 +299,8 @@ pub enum Rejection {
         /// The place in the request.
         at: At,
     },
-    /// The request names a place by its text alone, and that is part of a line that another program has
-    /// changed since the client saw it.
+    /// The request names a place by its text alone, and the text is part of a line that another program has
+    /// changed since the client saw the line.
     #[error("the text is part of lines {lines}, which another program has changed")]
     ChangedLine {
         /// The place in the request.
@@ -313,19 +315,19 @@ pub enum Rejection {
     TextSlip {
         /// The place in the request.
         at: At,
-        /// The lines that it replaces.
+        /// The lines that the new text replaces.
         lines: LineRange,
         /// The slip.
         slip: Slip,
-        /// The blanks of the file before the place, if nothing else is there.
+        /// The blanks before the place in its line, if nothing else stands before it.
         indentation: String,
     },
     /// Two parts of the request claim the same bytes.
     #[error("two parts of the request claim the same bytes, one of lines {} and one of lines {}", .first.1, .second.1)]
     Overlap {
-        /// The one that comes first in the file, and its lines.
+        /// The part that comes first in the file, and its lines.
         first: (At, LineRange),
-        /// The other.
+        /// The other part, and its lines.
         second: (At, LineRange),
     },
     /// New text holds a character that the file's encoding cannot express.
@@ -358,7 +360,7 @@ pub enum Rejection {
         at: At,
         /// The number of occurrences up to and including that patch.
         count: u64,
-        /// The most occurrences that may be replaced:
+        /// The maximum number of occurrences to replace:
         /// [`MatchOptions::max_occurrences`](crate::resolve::MatchOptions::max_occurrences).
         most: u64,
     },
@@ -369,13 +371,13 @@ pub enum Rejection {
         at: At,
         /// The bytes of the new text of the whole request, in the file's encoding.
         bytes: u64,
-        /// The most bytes that there may be:
+        /// The maximum number of these bytes:
         /// [`MatchOptions::max_inserted`](crate::resolve::MatchOptions::max_inserted).
         most: u64,
     },
 }
 
-/// Names the lines of a request, for the beginning of a line.
+/// Names the lines of a request, for the beginning of a log line.
 fn named(start: i64, end: Option<i64>) -> String {
     match end {
         Some(end) if end != start => format!("lines {start} to {end} are"),
@@ -388,7 +390,7 @@ fn counted(lines: u64) -> String {
     format!("{lines} line{plural}")
 }
 
-/// Names the differences that a match in this tier ignores, for the end of a line.
+/// Names the differences that a match in this tier ignores, for the end of a log line.
 fn ignored(tier: Tier) -> &'static str {
     match tier {
         Tier::Exact => "",
@@ -427,8 +429,8 @@ impl Rejection {
         Self::Unencodable { at, character: fault.character, line: LineNumber::from_index(line), column }
     }
 
-    /// Returns the part of the request that it is about, the first in the request if there are two; `None` if
-    /// it is about the file as a whole.
+    /// Returns the part of the request that the rejection is about, the first in the request if there are
+    /// two; `None` if it is about the whole file.
     #[must_use]
     pub fn at(&self) -> Option<At> {
         match self {
@@ -438,8 +440,8 @@ impl Rejection {
         }
     }
 
-    /// Calls `each` with every part of the request that it names, so that a caller with other numbers for the
-    /// parts can replace them.
+    /// Calls `each` with every part of the request that the rejection names, so that a caller with other
+    /// numbers for the parts can replace them.
     pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
         if let Self::ContentMismatch { evidence, .. } | Self::NoMatch { evidence, .. } = self
             && let Evidence::After { patch, .. } = evidence.as_mut()

@@ -18,8 +18,8 @@ pub struct Scan {
     pub digest: Digest,
     /// The number of bytes, the byte order mark included.
     pub size: u64,
-    /// The encoding in force: that of the byte order mark, unless a label that is not Unicode was given; else
-    /// that of the label; else UTF-8.
+    /// The encoding in force: the byte order mark's, unless the label is of an encoding that is not Unicode;
+    /// else the label's; else UTF-8.
     pub encoding: Encoding,
     /// Whether the file begins with the byte order mark of `encoding`.
     pub bom: bool,
@@ -58,15 +58,15 @@ struct Body {
 const LONGEST_BOM: usize = 4;
 
 impl Scanner {
-    /// Makes a scanner of a file in the encoding `label`, or, without one, in that of its byte order mark,
-    /// else UTF-8.
+    /// Makes a scanner for a file whose encoding is known or assumed to be `label`. [`Scan::encoding`] says
+    /// how this goes together with a byte order mark.
     #[must_use]
     pub fn new(label: Option<Encoding>) -> Self {
         Self { label, hasher: Some(Hasher::default()), head: Vec::new(), body: None }
     }
 
-    /// Makes a scanner that does not hash, for a caller who has the digest or computes it elsewhere. To be
-    /// ended with [`Scanner::finish_with`]; [`Scanner::finish`] would give the digest of no bytes.
+    /// Makes a scanner that does not hash, for a caller who has the digest or computes it elsewhere. End it
+    /// with [`Scanner::finish_with`]; [`Scanner::finish`] would give the digest of no bytes.
     #[must_use]
     pub fn without_digest(label: Option<Encoding>) -> Self {
         Self { label, hasher: None, head: Vec::new(), body: None }
@@ -93,16 +93,15 @@ impl Scanner {
         self.body.as_ref().is_some_and(|body| body.nul.is_some())
     }
 
-    /// Returns the scan of all bytes that were fed. Without any, it is that of an empty file: no lines, and
-    /// UTF-8 unless there is a label.
+    /// Returns the scan of all bytes that were fed. Without any bytes, it is the scan of an empty file: no
+    /// lines, and UTF-8 unless there is a label.
     #[must_use]
     pub fn finish(mut self) -> Scan {
         let digest = self.hasher.take().unwrap_or_default().digest();
         self.finish_with(digest)
     }
 
-    /// Returns the scan of all bytes that were fed, with the `digest` that the caller has computed of the
-    /// same bytes.
+    /// Returns the scan of all bytes that were fed, with the `digest` that the caller has computed from them.
     #[must_use]
     pub fn finish_with(mut self, digest: Digest) -> Scan {
         self.begin().finish(digest)
@@ -154,9 +153,10 @@ impl Body {
     }
 }
 
-/// The initial distance between marks, in bytes. It is so short that a call can name thousands of lines.
+/// The initial distance between marks, in bytes. It is short because a call can name thousands of lines, and
+/// each lookup reads the bytes between two marks.
 const FIRST_STRIDE: u64 = 1024;
-/// The number of marks at which every second one is dropped: memory does not grow with the file.
+/// The number of marks at which every second one is dropped, so that memory does not grow with the file.
 const MAX_MARKS: usize = 4096;
 
 /// Counts line ends, and sets marks.
@@ -321,7 +321,7 @@ mod tests {
     const NAMES: [&str; 8] =
         ["utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "latin1", "shift_jis", "iso-2022-jp"];
 
-    /// Demands a mark at the first byte of the text, and one at each multiple of one distance from there.
+    /// Asserts that the first byte of the text has a mark, and each multiple of one distance from there.
     fn assert_evenly_marked(counter: &Counter) {
         let distance = counter.marks.get(1).map_or(FIRST_STRIDE, |mark| mark.offset - counter.start);
         let wanted = (counter.start..=counter.offset).step_by(usize::try_from(distance).unwrap());
@@ -392,7 +392,7 @@ mod tests {
             if has_bom && let Ok(mark) = encoding.encode("\u{FEFF}") {
                 bytes.splice(..0, mark);
             }
-            // Not all of them decode.
+            // A file that is cut here may not decode.
             bytes.truncate(bytes.len().saturating_sub(odd));
             let scan = |chunks: &[&[u8]]| {
                 let mut scanner = Scanner::new(Some(encoding));

@@ -8,7 +8,8 @@ use crate::lines::{Cursor, ScannedLine};
 use crate::scan::Scan;
 use crate::source::Source;
 
-/// Bytes, and the scan of these very bytes. Two references, so it is copied and passed by value.
+/// Bytes, and the scan of the same bytes. These are two references, so the value is copied and passed by
+/// value.
 ///
 /// Offsets are in bytes from 0, the first byte of the file. Nothing checks that the two belong together: with
 /// the scan of another file, or of an earlier state of this one, results mean nothing. The methods fail only
@@ -31,7 +32,7 @@ impl<S: ?Sized> Clone for Scanned<'_, S> {
 impl<S: ?Sized> Copy for Scanned<'_, S> {}
 
 impl<'a, S: ?Sized> Scanned<'a, S> {
-    /// Puts `source` and the scan of its bytes together.
+    /// Pairs `source` with the scan of its bytes.
     #[must_use]
     pub fn new(source: &'a S, scan: &'a Scan) -> Self {
         Self { source, scan }
@@ -39,14 +40,14 @@ impl<'a, S: ?Sized> Scanned<'a, S> {
 }
 
 impl<'a, S: Source + ?Sized> Scanned<'a, S> {
-    /// Computes the digest of the bytes at the offsets of `range`. For the whole file nothing is read: the
-    /// scan has that digest.
+    /// Computes the digest of the bytes at the offsets of `range`. Reads nothing for the whole file, as the
+    /// scan has its digest.
     pub fn digest_of(self, range: Range<u64>) -> Result<Digest, S::Error> {
         if range == (0..self.scan.size) { Ok(self.scan.digest) } else { digest_of(self.source, range) }
     }
 
-    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end
-    /// of the file for a line after the last one.
+    /// Returns the offset at which a line begins: for the first line, the offset after the byte order mark;
+    /// for a line after the last one, the end of the file.
     pub fn offset_of(self, line: LineNumber) -> Result<u64, S::Error> {
         self.cursor().offset_of(line)
     }
@@ -66,9 +67,9 @@ impl<'a, S: Source + ?Sized> Scanned<'a, S> {
         self.cursor().line_at(offset)
     }
 
-    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In ascending
-    /// order, it reads the bytes between them once. For an offset in a long line, it reads a part before it
-    /// again.
+    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. For lookups in
+    /// ascending order, it reads the bytes between them once; for an offset in a long line, it reads some
+    /// bytes before the offset again.
     #[must_use]
     pub fn cursor(self) -> Cursor<'a, S> {
         self.scan.lines.cursor(self.source)

@@ -108,7 +108,8 @@ pub fn show<S: Source + ?Sized>(
     from_char: u64,
     budget: Budget,
 ) -> Result<(Shown, usize), S::Error> {
-    // If the marks around the lines are this close, one read finds the lines, their text and their digest.
+    // If the marks around the lines are this close to each other, one read finds the lines, their text and
+    // their digest.
     let around = file.scan.lines.bytes_around(lines);
     if around.end - around.start <= MAX_WINDOW {
         let window = Window::new(file.source, around)?;
@@ -139,7 +140,7 @@ const GUTTER: u64 = 8;
 /// The bytes that are reserved for the text that a caller adds before and after the lines.
 const RESERVED_AROUND: usize = 512;
 
-/// Shows `lines`, which are these bytes, as [`show`](fn@show) does.
+/// Shows `lines`, which consist of `bytes`, as [`show`](fn@show) does.
 fn show_bytes<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     bytes: Range<u64>,
@@ -426,7 +427,7 @@ mod tests {
         "#);
     }
 
-    /// Returns some text's scan, made in an encoding that is known.
+    /// Scans a text whose encoding is known.
     fn scan_in(encoding: Encoding, bytes: &[u8]) -> Scan {
         let mut scanner = Scanner::new(Some(encoding));
         scanner.feed(bytes);
@@ -509,15 +510,14 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that whoever goes on where each page says gets the whole text, and that no page exceeds its
-        /// budget by more than one character.
+        /// Checks that a client that continues where each page says gets the whole text, and that no page
+        /// exceeds its budget by more than one character.
         #[test]
         fn pages_fit_and_together_are_the_file(file in files(), budget in budgets()) {
             let mut scanner = Scanner::new(None);
             scanner.feed(file.as_bytes());
             let scan = scanner.finish();
-            // A file without LF ends its lines at CR, and a byte order mark is none of its text: other tests
-            // have these.
+            // Other tests have files whose lines end at CR, and files with a byte order mark.
             prop_assume!(!file.starts_with('\u{feff}') && (file.contains('\n') || !file.contains('\r')));
             let total = scan.lines.count();
             let (mut start, mut from_char, mut seen) = (1, 1, String::new());

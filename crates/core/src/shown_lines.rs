@@ -18,7 +18,7 @@ const MAX_LINES: u64 = 128 << 10;
 const MAX_BYTES: u64 = 16 << 20;
 /// The maximum distance to which lines are assumed to have moved, if the old number of lines is unknown.
 const MAX_MOVED: usize = 50;
-/// The maximum number of lines that a diff aligns, without equal ones at both ends.
+/// The maximum number of lines that a diff aligns, not counting equal lines at both ends.
 const MAX_ALIGNED: usize = 2_000;
 /// The maximum bytes of a line that is hashed. A longer one stays unknown.
 const MAX_LINE_BYTES: usize = 64 << 10;
@@ -35,7 +35,8 @@ fn hash(text: &str) -> u64 {
     hasher.finish() | 2
 }
 
-/// The lines of a file that a client was shown, as hashes. The state is that in which it was last shown.
+/// The lines of a file that a client was shown, as hashes. *That state* is the file's state when it was last
+/// shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShownLines {
     /// The digest of that state; `None` if unknown.
@@ -44,7 +45,7 @@ pub struct ShownLines {
     lines: Vec<(usize, u64)>,
     /// The number of all lines in that state; `None` if unknown.
     total: Option<usize>,
-    /// Lines that were shown in another state. Their places in this one are unknown.
+    /// Lines of other states that were shown. Their places in that state are unknown.
     elsewhere: Vec<u64>,
 }
 
@@ -53,7 +54,7 @@ pub struct ShownLines {
 pub struct Compared {
     /// The hash of each line that the client knows, or `UNKNOWN` or `CHANGED`.
     lines: Vec<u64>,
-    /// Whether another program has written each line since the client was shown the lines around it.
+    /// For each line, whether another program has written it since the client was shown the lines around it.
     is_new: Vec<bool>,
     /// Whether another program has changed the file at all.
     is_changed: bool,
@@ -74,15 +75,15 @@ impl ShownLines {
         size_of::<Self>() + size_of_val(self.lines.as_slice()) + size_of_val(self.elsewhere.as_slice())
     }
 
-    /// Returns the value for a file with this digest of which nothing was shown yet.
+    /// Returns the value for a file with this digest; no line of it was shown yet.
     #[must_use]
     pub fn of(digest: Option<Digest>) -> Self {
         Self { digest, ..Self::default() }
     }
 
     /// Records that lines of that state were shown, the first with the number `first`. A line that another
-    /// program has changed becomes known only with `is_read`: the client read it, rather than saw it in an
-    /// error about another text.
+    /// program has changed becomes known only with `is_read`, which means that the client read it and did not
+    /// only see it in an error about another text.
     pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, is_read: bool) {
         let at = self.lines.partition_point(|(index, _)| (*index as u64) < first.index());
         let mut known = self.lines.split_off(at).into_iter().peekable();
@@ -174,12 +175,14 @@ struct Stretch {
     old: Range<usize>,
     lines: Vec<u64>,
     new: Range<usize>,
-    /// Whether lines that were never shown can precede them in that part, and whether such can follow them.
+    /// Whether lines that were never shown can precede these lines in that part, and whether they can follow
+    /// them.
     is_open: (bool, bool),
 }
 
 impl Stretch {
-    /// Diffs the two, with indices into all lines. If they are long, aligns only equal lines at both ends.
+    /// Diffs the lines with their part of the file, with indices into all lines of the file. If there are
+    /// many, aligns only equal lines at both ends.
     fn ops(&self, new: &[u64]) -> Vec<DiffOp> {
         let (was, now) = (self.lines.as_slice(), new.get(self.new.clone()).unwrap_or_default());
         let head = was.iter().zip(now).take_while(|(was, now)| was == now).count();
@@ -321,9 +324,9 @@ impl Compared {
     }
 
     /// Returns the lines that the client knows after its edit, and the changes that other programs had made
-    /// before it, with the line numbers after it. `None` if the regions do not fit. A region is its new
-    /// lines, which the client knows, and the lines that they replaced. Fails only if a read of the source
-    /// fails.
+    /// before the edit, with line numbers of the new file. A region is its new lines, which the client knows,
+    /// and the lines that they replaced. Returns `None` if the regions do not fit the file. Fails only if a
+    /// read of the source fails.
     pub fn edited<S: Source + ?Sized>(
         self,
         new: Scanned<'_, S>,
@@ -359,7 +362,7 @@ pub struct Changes {
     pub gone: u64,
 }
 
-/// Hashes lines; `None` if there are too many.
+/// Hashes lines; returns `None` if the file has too many, or if `lines` have too many bytes.
 fn hashes<S: Source + ?Sized>(file: Scanned<'_, S>, lines: LineRange) -> Result<Option<Vec<u64>>, S::Error> {
     let mut known = Vec::new();
     if lines.is_empty() {
@@ -493,7 +496,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(refused("x = 1", "x = 2"), [("1-1".to_owned(), "x = 12\n".to_owned())]);
-        // The whole line, as only somebody who has seen it can send it; and a line that nobody changed.
+        // Accepted are the whole line, which only a client that has seen it can send, and a line that nobody
+        // changed.
         assert_eq!(refused("x = 12\n", "x = 2\n"), []);
         assert_eq!(refused("y", "z"), []);
     }

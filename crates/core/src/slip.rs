@@ -6,7 +6,7 @@ use crate::line::LineNumber;
 /// The kinds of text that a caller recognises by a file's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TextKind {
-    /// Any other.
+    /// Any other text.
     #[default]
     Plain,
     /// Markdown, where two spaces at the end of a line break it.
@@ -18,20 +18,21 @@ pub enum TextKind {
 /// A slip in new text. The first two are certain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slip {
-    /// Each line begins with its own number, as in the reply to a read, and no line around does.
+    /// Each line begins with its own number, as in the reply to a read, and no line around the text does.
     Numbers,
     /// Only one of the old and the new text ends with a line end, so that the edit leaves or adds an empty
     /// line.
     EmptyLine,
-    /// A line begins with a number, as in the reply to a read or a search, and no line around does.
+    /// A line begins with a number, as in the reply to a read or a search, and no line around the text does.
     Number,
-    /// The text begins with an empty line, and no empty lines separate the text around.
+    /// The text begins with an empty line, and the surrounding text is not separated by empty lines.
     BlankFirst,
-    /// The text ends with an empty line, and no empty lines separate the text around.
+    /// The text ends with an empty line, and the surrounding text is not separated by empty lines.
     BlankLast,
-    /// The first lines repeat those above the place, or the last ones repeat those below it.
+    /// The first lines of the text repeat the lines above its place, or the last ones repeat the lines below
+    /// it.
     Repeats {
-        /// Whether those above are repeated.
+        /// Whether the lines above are repeated.
         is_above: bool,
     },
     /// The text has more lines than it replaces, and the surplus is like the lines below, which stay.
@@ -45,12 +46,12 @@ pub enum Slip {
         of_file: Blanks,
         /// The blanks of the text, or, if lines are deleted, of the line that takes their place.
         of_text: Blanks,
-        /// Whether `of_text` is of that line.
+        /// Whether `of_text` is of the line that takes the place of deleted lines.
         is_of_next: bool,
     },
-    /// The lines are indented differently from those that they replace, or from those around them.
+    /// The lines are indented differently from the lines that they replace, or from the lines around them.
     Indentation {
-        /// The blanks of the first such line of the file.
+        /// The blanks of the first such line in the file.
         of_file: Blanks,
         /// The blanks of the line of the text.
         of_text: Blanks,
@@ -61,7 +62,8 @@ pub enum Slip {
     Escaped,
     /// The text is a JSON array of lines.
     List,
-    /// A line loses trailing blanks that have a meaning in such a file, and that the request did not quote.
+    /// A line loses trailing blanks that have a meaning in a file of this kind, and that the request did not
+    /// quote.
     LostBlanks,
     /// The line that followed the old text now continues the last line of the new text.
     Joined,
@@ -101,7 +103,7 @@ pub struct ReportedSlip {
     pub more: u64,
 }
 
-/// The numbers of spaces and tabs in a run of them.
+/// The numbers of spaces and tabs in a run of blanks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Blanks {
     /// The number of spaces.
@@ -125,7 +127,7 @@ impl Blanks {
         (!text.is_empty()).then_some(blanks)
     }
 
-    /// Returns the number of both together.
+    /// Returns the number of spaces and tabs together.
     #[must_use]
     pub fn count(self) -> u64 {
         self.spaces + self.tabs

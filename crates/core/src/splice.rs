@@ -14,8 +14,8 @@ pub struct Splice {
 }
 
 impl Splice {
-    /// Returns the splice of these bytes from `start` on, without the lines at its start and end that it
-    /// inserts as it removes them; `None` if nothing else is left.
+    /// Returns the splice that replaces `removed`, at offset `start`, by `insert`. Leaves out whole lines at
+    /// both ends that are equal in both. Returns `None` if everything is equal.
     fn changing(start: u64, removed: &[u8], insert: &[u8]) -> Option<Self> {
         if removed == insert {
             return None;
@@ -42,9 +42,9 @@ pub struct SpliceSet(Vec<Splice>);
 #[error("the splices at index {first} and index {second} claim the same bytes")]
 #[non_exhaustive]
 pub struct Overlap {
-    /// The index, from 0, of the one that begins first.
+    /// The index, from 0, of the splice that begins first.
     pub first: usize,
-    /// The index of the other.
+    /// The index of the other splice.
     pub second: usize,
 }
 
@@ -73,8 +73,8 @@ impl SpliceSet {
     /// ones at the same place do. Nothing checks that they lie within the file, which is unknown here.
     ///
     /// The error lists, in file order, the overlaps of each splice with the one before it, and with the one
-    /// that reaches furthest of all before it. If many splices overlap, these are not all pairs: so the check
-    /// takes only `n log n` steps.
+    /// that reaches furthest of all before it. If many splices overlap, not all pairs are listed, so that the
+    /// check takes only `n log n` steps.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
         let places = splices.iter().enumerate();
         let mut order: Vec<(u64, u64, usize)> =
@@ -99,7 +99,7 @@ impl SpliceSet {
             return Err(overlaps);
         }
         splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
-        // Their memory may be that of a list with larger items.
+        // An in-place `collect` may have left the list the memory of one with larger items.
         splices.shrink_to_fit();
         Ok(Self(splices))
     }
@@ -140,9 +140,9 @@ impl SpliceSet {
         })
     }
 
-    /// Returns the splices that turn the new file back into `old`, the file that these are for. They leave
-    /// the lines alone that begin or end a splice and are the same in both files. Holds the bytes that these
-    /// remove in memory.
+    /// Returns the splices that turn the new file back into `old`, the file that `self` is for. They leave
+    /// out lines at the start or end of a splice that are the same in both files. They hold in memory the
+    /// bytes that `self` removes.
     ///
     /// Fails only if the source does.
     pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
@@ -153,7 +153,7 @@ impl SpliceSet {
         inverted.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns the splices of the old file with the effect of these and then, on the new file, of `next`.
+    /// Returns splices of the old file that have the effect of these, followed by `next` on the new file.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         let mut out = Vec::new();
@@ -203,14 +203,15 @@ impl SpliceSet {
         Self(out)
     }
 
-    /// Tells whether bytes that these splices put into the new file touch or border this range of it.
+    /// Tells whether `range` of the new file touches or borders bytes that these splices insert, or the place
+    /// of a removal.
     #[must_use]
     pub fn touches(&self, range: &Range<u64>) -> bool {
         self.new_places().any(|place| place.start <= range.end && range.start <= place.end)
     }
 
-    /// Returns the range of the old file from which a range of the new one comes, with all of each splice
-    /// that it touches or borders.
+    /// Returns the range of the old file that became `range` of the new file, widened to include all of each
+    /// splice that it touches or borders.
     #[must_use]
     pub fn widened(&self, range: &Range<u64>) -> Range<u64> {
         let (mut start, mut end) = (range.start, range.end);
@@ -229,13 +230,13 @@ impl SpliceSet {
         start.min(first)..end.max(last)
     }
 
-    /// Returns these splices, which are for the file that `back` makes of another one, as splices for that
-    /// other one. Returns `None` if one of them touches or borders bytes that `back` changes.
+    /// Converts these splices, which are for the file after `back`, to splices for the file before `back`.
+    /// Returns `None` if one of them touches or borders bytes that `back` changes.
     #[must_use]
     pub fn carried(&self, back: &Self) -> Option<Self> {
         let mut changed = back.0.iter().zip(back.new_places()).peekable();
         let mut carried = Vec::new();
-        // The ends, in either file, of the last change before the splice.
+        // The end of the last change before the splice, in the file before `back` and in the file after it.
         let (mut end, mut end_here) = (0, 0);
         for splice in &self.0 {
             while let Some((change, place)) = changed.next_if(|(_, place)| place.end < splice.at.start) {
@@ -251,8 +252,8 @@ impl SpliceSet {
         Some(Self(carried))
     }
 
-    /// Returns the same splices without the lines at the start and end of each that it inserts as it removes
-    /// them. One that changes nothing is left out.
+    /// Returns the same splices without the lines at the start and end of each that are equal in both files.
+    /// A splice that changes nothing is left out.
     ///
     /// Fails only if the source does.
     pub fn changing<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
@@ -263,8 +264,8 @@ impl SpliceSet {
         changing.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Tells whether the new file has the very bytes of `old`. Reads up to the first difference, and only
-    /// where bytes are inserted or stand at another offset.
+    /// Tells whether the new file is equal to `old`. Reads only bytes that are inserted or have another
+    /// offset, up to the first difference.
     ///
     /// Fails only if the source does.
     pub fn is_identity<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
@@ -289,7 +290,7 @@ impl SpliceSet {
     }
 }
 
-/// Whether the bytes of `range` stand from `other` on, too.
+/// Whether the source has the bytes of `range` also at offset `other`.
 fn is_repeated<S: Source + ?Sized>(source: &S, range: Range<u64>, other: u64) -> Result<bool, S::Error> {
     let (mut is_same, mut failure) = (true, Ok(()));
     for_each_chunk(source, range.clone(), |offset, chunk| {
@@ -459,8 +460,8 @@ mod tests {
             prop_assert_eq!(SpliceSet::new(both.as_slice().to_vec()), Ok(both));
         }
 
-        /// `one` is made, and then `other`. Where none of both touches or borders the other, `one` is taken
-        /// back beside `other`: the result is `other` alone.
+        /// `one` is applied, and then `other`. If no splice of `one` touches or borders a splice of `other`,
+        /// `one` can be undone and `other` kept: the result is `other` alone.
         #[test]
         fn splices_are_carried_beside_others((old, splices) in edits(), mask in any::<u16>()) {
             let part = |wanted: bool| {
@@ -470,7 +471,7 @@ mod tests {
             let (one, other) = (SpliceSet::new(part(true)).unwrap(), SpliceSet::new(part(false)).unwrap());
             let both = SpliceSet::new(splices.clone()).unwrap();
             let (now, with_one) = (apply(&old, &both), apply(&old, &one));
-            // From the file with both to the one with the first alone.
+            // Leads from the file with both to the file with `one` alone.
             let back = both.inverse(old.as_slice()).unwrap().then(&one).changing(now.as_slice()).unwrap();
             prop_assert_eq!(apply(&now, &back), with_one.clone());
             let undo = one.inverse(old.as_slice()).unwrap();

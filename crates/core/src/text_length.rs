@@ -1,5 +1,5 @@
-//! Measures the length of a text for a program with a limit. Some programs count bytes, some UTF-16 units,
-//! and some count either after the text is escaped for JSON.
+//! Measures the length of a text for a program with a limit. Programs count bytes or UTF-16 units, some of
+//! them after the text is escaped for JSON.
 
 /// The unit in which text is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,14 +11,14 @@ pub enum LengthUnit {
     Utf16,
 }
 
-/// The way in which a text is weighed: as the sum of its characters' weights. Each weighs at least 1.
+/// The way in which a text is measured: as the sum of its characters' weights, which are at least 1 each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Measure {
     /// The unit that is counted.
     pub unit: LengthUnit,
-    /// The number of times that the text is escaped for a JSON string (RFC 8259 §7) before it is counted. A
-    /// line end has 1, 2, 3, 5 … characters by that, a quotation mark 1, 2, 4, 8 …; more than 16 levels count
-    /// as 16.
+    /// The number of times that the text is escaped for a JSON string (RFC 8259 §7) before it is counted.
+    /// With 0, 1, 2, 3 … escapes, a line end has 1, 2, 3, 5 … characters, and a quotation mark 1, 2, 4, 8 ….
+    /// More than 16 escapes count as 16.
     pub escapes: u8,
 }
 
@@ -26,8 +26,8 @@ impl Measure {
     /// Counts the bytes of UTF-8 of the text as it is.
     pub const BYTES: Self = Self { unit: LengthUnit::Utf8, escapes: 0 };
 
-    /// Returns the measure for a text that will be put into a JSON string inside a text that is weighed with
-    /// this one.
+    /// Returns the measure for a text that will be put into a JSON string inside a text that is measured with
+    /// `self`.
     #[must_use]
     pub const fn inside_json(self) -> Self {
         Self { escapes: self.escapes.saturating_add(1), ..self }
