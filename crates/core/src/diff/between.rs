@@ -1,4 +1,4 @@
-//! The diff of two states of a file, read only where they differ, and of bounded size whatever they hold.
+//! The diff of two states of a file. It reads them only where they differ, and its size is bounded.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most bytes that the diff has; it is cut at a line's end.
+/// The maximum bytes of the diff, which is cut at a line's end.
 const MAX_BYTES: usize = 40_000;
-/// Changes of more lines than this are counted, not shown: comparing them takes long, and of their diff the
-/// beginning alone fits.
+/// Changes of more lines than this are counted, not shown: comparing them takes long, and only the beginning
+/// of their diff would fit.
 const MAX_LINES: u64 = 50_000;
-/// Changes of more bytes than this are counted, not shown, because they are held in memory: bytes of both
-/// sides together, and of each line no more than is shown.
+/// Changes of more bytes than this are counted, not shown, because they are held in memory. These are the
+/// bytes of both sides together, but of each line only as many as are shown.
 const MAX_COMPARED: u64 = 16 * 1024 * 1024;
 
-/// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them, as a
-/// unified diff whose header calls the two by these paths. Empty where no line differs.
+/// Returns a unified diff of two states of a file that differ in `regions`, as [`crate::regions::regions`]
+/// finds them. `paths` are the names in its header. Empty if no line differs.
 ///
-/// At most 40 000 bytes, cut at a line's end; [`more_lines`](super::more_lines) then comes on top. Of a line
-/// at most 4096 bytes are shown, and lines that differ only further on are shown from there. Changes of more
-/// than 50 000 lines, or of more than 16 MiB, are only counted: the diff then has hunk headers and nothing
-/// else. Both files are read where they differ, and around; both are known to decode. Fails only if either
-/// source does.
+/// The diff has at most 40 000 bytes. A longer one is cut at a line's end, and
+/// [`more_lines`](super::more_lines) is added to it. At most 4096 bytes of a line are shown; lines that
+/// differ only after these are shown from where they differ. Changes of more than 50 000 lines, or of more
+/// than 16 MiB, are only counted: the diff then has only headers. Reads both files where they differ, and
+/// around there. Both must decode. Fails only if either source does.
 pub fn between<O, N>(
     old: Scanned<'_, O>,
     new: Scanned<'_, N>,
@@ -83,7 +83,7 @@ where
     )
 }
 
-/// Makes a diff of hunk headers alone.
+/// Makes a diff that has only headers.
 fn summary([old, new]: [&str; 2], regions: &[Region]) -> String {
     let place = |lines: LineRange| position(lines.start().index()..lines.end());
     let mut text = format!("--- {}\n+++ {}\n", quoted(old), quoted(new));
@@ -104,7 +104,7 @@ fn bytes_of<S: Source + ?Sized>(
     Ok(cursor.offset_of(lines.start())?..cursor.offset_of(LineNumber::from_index(lines.end()))?)
 }
 
-/// Returns an upper bound of how many bytes of some lines are compared.
+/// Returns an upper bound for the number of bytes of some lines that are compared.
 fn at_most(lines: LineRange, bytes: &Range<u64>) -> u64 {
     (bytes.end - bytes.start).min(lines.count().saturating_mul(LONGEST_LINE as u64))
 }
@@ -118,7 +118,7 @@ fn text<S: Source + ?Sized>(
     if lines.is_empty() {
         return Ok(Vec::new());
     }
-    // There are as many lists as regions, and most have one line.
+    // There are as many lists as regions, and most lists have one line, so none has spare capacity.
     let count = usize::try_from(lines.count().min(MAX_LINES)).unwrap_or_default();
     let mut found = Vec::with_capacity(count);
     file.for_each_line(lines.start(), bytes, LONGEST_LINE, |line| {
@@ -138,7 +138,7 @@ fn text<S: Source + ?Sized>(
 
 fn texts(lines: Vec<DiffLine>) -> Vec<String> {
     let mut texts: Vec<String> = lines.into_iter().map(|line| line.text).collect();
-    // The list is made in the memory of the other.
+    // `collect` makes the list in place, in the memory of the list of larger items.
     texts.shrink_to_fit();
     texts
 }

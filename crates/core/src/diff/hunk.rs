@@ -1,4 +1,4 @@
-//! A diff as data: [`Hunks`], for whoever shows it otherwise than as text.
+//! A diff as data: [`Hunks`], for callers that do not show it as text.
 
 use crate::line_ending::LineEnding;
 
@@ -9,12 +9,12 @@ pub struct Hunks {
     pub hunks: Vec<DiffHunk>,
     /// Whether lines of the diff are left out.
     pub is_cut: bool,
-    /// The number of lines that came and went, whether the hunks have all of them or not; `None` if that is
-    /// not known.
+    /// The numbers of added and removed lines of the whole diff, also of lines that `hunks` leaves out;
+    /// `None` if unknown.
     pub counts: Option<LineCounts>,
 }
 
-/// The number of lines that a change added and removed.
+/// The numbers of lines that a change added and removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LineCounts {
     /// The lines of the new file that are not in the old one.
@@ -23,13 +23,13 @@ pub struct LineCounts {
     pub removed: u64,
 }
 
-/// Lines that differ, and some that do not above and below.
+/// Changed lines, with unchanged context lines before and after them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiffHunk {
-    /// The number of the first line in the old file, from 1; where the hunk has no old line, that of the line
-    /// before which it stands.
+    /// The number of the first old line in the old file, from 1. If the hunk has no old lines, the number of
+    /// the line after the insertion point.
     pub old_start: u64,
-    /// The same in the new file.
+    /// The same for the new lines in the new file.
     pub new_start: u64,
     /// The lines.
     pub rows: Vec<DiffRow>,
@@ -38,13 +38,13 @@ pub struct DiffHunk {
 /// A line of a hunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiffRow {
-    /// The file that has it.
+    /// The file that has the line.
     pub side: RowSide,
     /// Its text, without its line end.
     pub text: String,
-    /// The end of it.
+    /// The end of the line.
     pub end: RowEnd,
-    /// Whether `text` is only a part of its text.
+    /// Whether `text` is only a part of the line's text.
     pub is_cut: bool,
 }
 
@@ -53,19 +53,19 @@ pub struct DiffRow {
 pub enum RowSide {
     /// Both.
     Both,
-    /// The old one.
+    /// Only the old file.
     Old,
-    /// The new one.
+    /// Only the new file.
     New,
 }
 
 /// The end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RowEnd {
-    /// With a terminator; which one is not known.
+    /// The line ends with a terminator, but it is unknown with which one.
     Some,
-    /// With this terminator.
+    /// The line ends with this terminator.
     With(LineEnding),
-    /// With the file.
+    /// The line ends with the file, without a terminator.
     None,
 }

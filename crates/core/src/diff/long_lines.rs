@@ -37,10 +37,10 @@ struct Alike {
     new: Vec<usize>,
 }
 
-/// Replaces the shown parts of long lines that begin alike by parts from where the lines differ. Afterwards,
-/// two lines of a change look the same only if they are the same.
+/// Replaces the shown parts of long lines that begin alike by parts from where the lines differ. Then two
+/// lines of a change look the same only if they are the same.
 ///
-/// Reads the lines that begin alike a second time, and no others.
+/// Reads only the lines that begin alike a second time.
 pub(super) fn tell_apart<O, N>(old: &mut SideLines<'_, O>, new: &mut SideLines<'_, N>) -> Result<(), O::Error>
 where
     O: Source + ?Sized,
@@ -66,9 +66,9 @@ where
     Ok(())
 }
 
-/// Does the same as [`tell_apart`], for more than two lines that begin alike. Pairs lines that are on one
-/// side only, in their order, and shows them from where they differ. Then numbers all lines; equal lines get
-/// the same number.
+/// Does the same as [`tell_apart`], for more than two lines that begin alike. Pairs the lines that only one
+/// side has, in their order, and shows each pair from where it differs. Then numbers all lines; equal lines
+/// get the same number.
 fn tell_many_apart<O, N>(
     old: &mut SideLines<'_, O>,
     new: &mut SideLines<'_, N>,
@@ -102,7 +102,7 @@ where
     Ok(())
 }
 
-/// Shows two lines from where they differ; leaves them as they are if they do not.
+/// Shows two lines from where they differ. If they are equal, does nothing.
 fn show_difference<O, N>(
     old: &mut SideLines<'_, O>,
     one: usize,
@@ -141,7 +141,7 @@ impl<S: Source + ?Sized> SideLines<'_, S> {
         Ok(hasher.digest())
     }
 
-    /// Shows a line from the character after the first `from` on.
+    /// Shows a line without its first `from` characters.
     fn show_from(&mut self, place: usize, from: u64) -> Result<(), S::Error> {
         let mut text = self.text(place);
         let (mut passed, mut shown, mut is_all) = (0, String::new(), true);

@@ -1,6 +1,6 @@
-//! Unified diffs of edits: of changes that are known ([`unified`](fn@unified)), and of two files that differ
-//! in known regions ([`between`](fn@between)). Diffs as data, to be shown in another form: read from such a
-//! text ([`read`](fn@read)), or made from two states of a file, whether the edit between them is known
+//! Unified diffs of known changes ([`unified`](fn@unified)), and of two files that differ in known regions
+//! ([`between`](fn@between)). Diffs as data, for callers that do not show them as text: read from a unified
+//! diff ([`read`](fn@read)), or made from two states of a file, if the edit between them is known
 //! ([`Comparison`]) or not ([`states`](fn@states)).
 
 mod between;

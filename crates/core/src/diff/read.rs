@@ -1,15 +1,15 @@
-//! Reads a unified diff that this crate has written: its hunks as data. Of any other text it reads what it
+//! Reads the hunks of a unified diff that this crate has written. Of any other text, it reads as much as it
 //! can.
 
 use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 
 /// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has
-/// written; what stands above the first is passed over. A line that was cut is reported as whole, since the
-/// text does not say. Takes linear time, and never fails.
+/// written; text above the first hunk is skipped. A line that was cut is reported as whole, because the diff
+/// does not show the cut. Takes linear time, and never fails.
 #[must_use]
 pub fn read(diff: &str) -> Hunks {
     let mut out = Hunks::default();
-    // The number of lines of each side that the hunk still has.
+    // The number of lines of each side that are left in the hunk.
     let (mut old, mut new) = (0_u64, 0_u64);
     for line in diff.split_terminator('\n') {
         if let Some(header) = line.strip_prefix("@@ ").filter(|_| (old, new) == (0, 0)) {
@@ -30,7 +30,7 @@ pub fn read(diff: &str) -> Hunks {
             Some(' ') => RowSide::Both,
             Some('-') => RowSide::Old,
             Some('+') => RowSide::New,
-            // The line that counts those that are left out.
+            // The line that has the number of omitted lines.
             _ => {
                 out.is_cut = true;
                 continue;
@@ -56,7 +56,7 @@ fn header_of(header: &str) -> Option<((u64, u64), (u64, u64))> {
         let word: &str = words.next()?.strip_prefix(sign)?;
         let (start, count) = word.split_once(',').unwrap_or((word, "1"));
         let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
-        // A side without lines names the line above.
+        // For a side without lines, the header has the number of the line above.
         Some((start.saturating_add(u64::from(count == 0)), count))
     };
     Some((side('-')?, side('+')?))

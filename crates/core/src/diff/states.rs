@@ -22,7 +22,7 @@ const COMPARED_LINES: usize = 2_000;
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
 /// The maximum bytes of a line that are shown.
 const LONGEST_LINE: usize = 4_096;
-/// The bytes that are held in memory for the comparison, for each byte that may be shown.
+/// The maximum bytes that are held in memory for a comparison, for each byte that may be shown.
 const BYTES_PER_SHOWN: usize = 16;
 /// The number of bytes of a long line that are shown before the first one that differs.
 const BEFORE: usize = 64;
@@ -34,14 +34,15 @@ struct Line<'a> {
     end: RowEnd,
 }
 
-/// Old lines, by their indices, and the new ones in their place. At least one side has some.
+/// Old lines, and the new lines in their place, by their indices. At least one side has lines.
 type LineChange = (Range<usize>, Range<usize>);
 
-/// Compares two states of a file line by line, terminators included. `None` is a file that does not exist.
+/// Compares two states of a file line by line, terminators included. `None` stands for a file that does not
+/// exist.
 ///
-/// The hunks have at most `max_bytes` bytes of text, and of a long line only a part, from where it
-/// differs. Time is bounded by `n log n` of the lines and a constant: parts of thousands of lines that have
-/// nothing in common are shown as replaced whole.
+/// The hunks have at most `max_bytes` bytes of text, and only a part of a long line, from where it differs.
+/// Time is bounded by `n log n` of the lines and a constant: parts of thousands of lines that have nothing in
+/// common are shown as replaced whole.
 #[must_use]
 pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, max_bytes: usize) -> Hunks {
     let encoding = |side: Option<Scanned<'_, [u8]>>| side.map_or(Encoding::Utf8, |side| side.scan.encoding);
@@ -53,9 +54,9 @@ pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, ma
 /// The states of a file before and after an edit, and their diff.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Comparison {
-    /// The scan of the state before it; `None` if there was no file.
+    /// The scan of the state before the edit; `None` if there was no file.
     pub before: Option<Scan>,
-    /// The scan of the state after it; `None` if there is no file.
+    /// The scan of the state after the edit; `None` if there is no file.
     pub after: Option<Scan>,
     /// The lines that differ. Cut if a state is not text.
     pub hunks: Hunks,
@@ -63,10 +64,10 @@ pub struct Comparison {
 
 impl Comparison {
     /// Compares two states of a file that differ in `regions`, as [`crate::regions::regions`] finds them.
-    /// Reads the files only there and around, and holds at most a multiple of `max_bytes` in memory. Fails
-    /// only if either source does.
+    /// Reads only the regions and a few lines around them, and holds at most a multiple of `max_bytes` in
+    /// memory. Fails only if either source does.
     ///
-    /// The hunks have at most `max_bytes` bytes of text, and of a long line only a part.
+    /// The hunks have at most `max_bytes` bytes of text, and only a part of a long line.
     pub fn new<O, N>(
         old: Scanned<'_, O>,
         new: Scanned<'_, N>,
@@ -91,7 +92,7 @@ impl Comparison {
             if page.hunks.counts.is_none() {
                 break;
             }
-            // One more line, since the end of the line above the region can have changed.
+            // One more line than the context, because the end of the line above the region can have changed.
             let above = first.replaced.start().index().min(first.lines.start().index());
             let above = above.min(CONTEXT as u64 + 1);
             let old_part = Part::read(old, [first.replaced, last.replaced], above, max_bytes)?;
@@ -117,7 +118,8 @@ struct Part {
 }
 
 impl Part {
-    /// Reads the lines from the first of two ranges to the second, with `above` lines before and some after.
+    /// Reads the lines from the beginning of `first` to the end of `last`, with `above` lines before them and
+    /// context after them.
     fn read<S: Source + ?Sized>(
         file: Scanned<'_, S>,
         [first, last]: [LineRange; 2],
@@ -194,7 +196,7 @@ fn changes(old: &[Line<'_>], new: &[Line<'_>], pairs_left: &mut usize) -> Vec<Li
     out
 }
 
-/// Returns the lines that occur once in both parts: the longest list that has the same order in both.
+/// Returns the longest list of lines that occur once in each part, in the same order in both.
 fn anchored(
     old: &[Line<'_>],
     in_old: Range<usize>,
@@ -298,7 +300,7 @@ impl Page {
         }
     }
 
-    /// Adds a hunk of changes that lie close together.
+    /// Adds one hunk for changes that are close together.
     fn hunk(&mut self, start: [usize; 2], old: &[Line<'_>], new: &[Line<'_>], changes: &[LineChange]) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
         if self.hunks.is_cut {
@@ -310,7 +312,7 @@ impl Page {
         let mut shown = old_start;
         for (removed, added) in changes {
             self.rows(RowSide::Both, old, shown..removed.start, |_| None, &mut rows);
-            // Each line is paired with one of the other side, to find where a long line differs.
+            // Each line is paired with a line of the other side, to find where a long line differs.
             let in_new = |place: usize| {
                 new.get(added.clone()).and_then(|added| added.get(place)).map(|line| line.text)
             };
@@ -328,8 +330,8 @@ impl Page {
         self.hunks.hunks.push(DiffHunk { old_start, new_start, rows });
     }
 
-    /// Adds lines of one file, as many as fit. `other` returns the line of the other side that a line is
-    /// paired with.
+    /// Adds as many lines of one file as fit. `other` returns the line of the other side with which a line is
+    /// paired.
     fn rows<'a>(
         &mut self,
         side: RowSide,
@@ -355,8 +357,8 @@ impl Page {
     }
 }
 
-/// Returns the shown text of a line, and whether that is only a part. The text ends at bytes that do not
-/// decode.
+/// Returns the shown text of a line, and whether it is only a part of the line. The text ends at bytes that
+/// do not decode.
 fn shown(line: &[u8], other: Option<&[u8]>, encoding: Encoding) -> (String, bool) {
     let mut from = 0;
     if let (true, Some(other), Encoding::Utf8) = (line.len() > LONGEST_LINE, other, encoding) {
@@ -407,7 +409,7 @@ mod tests {
         hunks_within(Some(old), Some(new), usize::MAX)
     }
 
-    /// Returns one change, which begins and ends where two files begin and cease to differ.
+    /// Returns one change, from the first line to the last in which two files differ.
     fn changed(old: &[u8], new: &[u8]) -> Vec<LineChange> {
         let (of_old, of_new) = (lines_of(old), lines_of(new));
         let same = |(one, other): &(&&[u8], &&[u8])| one == other;
@@ -443,7 +445,7 @@ mod tests {
         bytes.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
-    /// Writes each hunk in a line.
+    /// Writes each hunk on one line.
     fn told(hunks: &Hunks) -> String {
         let row = |row: &DiffRow| {
             let sign = match row.side {
@@ -485,7 +487,7 @@ mod tests {
         assert_eq!(starts, [(9, 9, 7), (8_998, 8_999, 8)]);
     }
 
-    /// A line that moved far is not taken for one that stayed, since most of the others stayed.
+    /// Most lines keep their places, so a line that moved far is shown as removed and added.
     #[test]
     #[cfg_attr(miri, ignore = "too large for Miri")]
     fn of_a_long_file_as_many_lines_as_can_be_stay() {
@@ -524,7 +526,7 @@ mod tests {
     fn of_a_line_as_much_is_shown_as_there_is_room_for() {
         let x = |many: usize| "x".repeat(many);
         let cut = |line: &str, other: &str| shown(line.as_bytes(), Some(other.as_bytes()), Encoding::Utf8);
-        // What fits is shown from its beginning, wherever it differs.
+        // A line that fits is shown from its beginning, wherever it differs.
         let fits = x(LONGEST_LINE - 1) + "y";
         assert_eq!(cut(&fits, &x(LONGEST_LINE)), (fits, false));
         let (early, late) = (LONGEST_LINE / 2, LONGEST_LINE / 2 + 1);
@@ -576,7 +578,7 @@ mod tests {
             let old = "old\n".repeat(of_old - 4) + "once\nand\nand\nand\n";
             let new = "and\nand\nand\nonce\n".to_owned() + &"new\n".repeat(of_new - 4);
             assert_eq!(kept(&old, &new), expected, "{of_old} and {of_new} lines");
-            // Lines above that are the same count for nothing.
+            // Equal lines above make no difference.
             let kept = kept(&("head\n".repeat(50) + &old), &("head\n".repeat(50) + &new));
             assert_eq!(kept[CONTEXT..], *expected, "{of_old} and {of_new} lines");
         }
@@ -688,7 +690,7 @@ mod tests {
             let (old_bytes, new_bytes) = (old_text.as_bytes(), new_text.as_bytes());
             let by_region = compared(old_bytes, new_bytes, changed(old_bytes, new_bytes), usize::MAX);
             prop_assert_eq!(&by_region, &hunks, "whether all is compared or what differs");
-            // Lines are counted whether or not they fit.
+            // Lines are counted even if they do not fit.
             let cut = hunks_within(Some(old_bytes), Some(new_bytes), 4);
             let apart = capture_diff_slices(Algorithm::Myers, &old, &new);
             let apart = apart.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));

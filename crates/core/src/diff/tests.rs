@@ -17,12 +17,13 @@ fn encoding(name: &str) -> Encoding {
     Label::parse(name).unwrap().encoding
 }
 
-/// Returns the diff of two files, of which all lines are one change.
+/// Returns the diff of two files, with all lines as one change.
 fn diff_of(old: &[u8], new: &[u8], encoding: Encoding) -> String {
     diff_of_regions(old, new, encoding, |old, new| vec![(old, new)])
 }
 
-/// Returns the diff of two files that differ in some lines: the old ones and the new ones, picked from all.
+/// Returns the diff of two files that differ in some lines. `pick` chooses the old and the new ones from all
+/// lines.
 fn diff_of_regions(
     old: &[u8],
     new: &[u8],
@@ -50,7 +51,7 @@ fn encoded(text: &str, encoding: Encoding) -> Vec<u8> {
     }
 }
 
-/// Returns each line of a diff; of a long one only the ends.
+/// Returns each line of a diff; of a long line, only both ends.
 fn outline(diff: &str) -> Vec<String> {
     let short = |line: &str| {
         let all: Vec<char> = line.chars().collect();
@@ -160,7 +161,7 @@ fn what_is_too_much_to_compare_is_counted() {
         assert_eq!(rest.is_some_and(|rows| !rows.is_empty()), is_shown, "{:?}", outline(&diff));
         assert!(rest.is_some(), "{:?}", outline(&diff));
     }
-    // A line's place in the file counts for nothing.
+    // The place of a line in the file makes no difference.
     let side = |line: &str| format!("{line}\nevery second line\n").repeat(3000);
     let every_second = |all: LineRange, _: LineRange| {
         let line = |index: u64| LineRange::new(LineNumber::from_index(2 * index), 1);
@@ -205,7 +206,7 @@ fn more_lines_than_can_be_compared_are_counted() {
             "{of_old} and {of_new} lines"
         );
     }
-    // Each of so many changes has a hunk; as many are told as may be shown.
+    // Each change has a hunk. Only as many hunks are shown as fit.
     let side = |line: &str| format!("{line}\n").repeat(25_001);
     let each = |all: LineRange, _: LineRange| {
         let line = |index: u64| LineRange::new(LineNumber::from_index(index), 1);
@@ -218,13 +219,13 @@ fn more_lines_than_can_be_compared_are_counted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Lines of which only the beginning is shown are told apart as if each was shown whole; so few that the
-    /// diff is not cut.
+    /// Lines that are shown only in part can be told apart as if they were shown whole. They are so few that
+    /// the diff is not cut.
     #[test]
     fn long_lines_are_compared_whole(
         old in prop::collection::vec(0..6_usize, 0..5), new in prop::collection::vec(0..6_usize, 0..5),
     ) {
-        // Some differ early, some late, some within what is shown, and some are short.
+        // Some differ early, some late, some within the shown part, and some are short.
         let same = "x".repeat(5000);
         let names = ["a", "b", "c", "d", "e", "f"];
         let whole = [

@@ -1,4 +1,4 @@
-//! Takes a diff back in a file that has changed since: [`unapplied`].
+//! Undoes a diff in a file that has changed since: [`unapplied`].
 
 use crate::diff::hunk::{DiffHunk, Hunks, RowEnd, RowSide};
 use crate::line::LineNumber;
@@ -7,18 +7,19 @@ use crate::lines::ScannedLine;
 use crate::scanned::Scanned;
 use crate::splice::{Splice, SpliceSet};
 
-/// The lines of context above and below a change, unless the file begins or ends there.
+/// The number of context lines above and below a change. Fewer are enough where the file begins or ends.
 const CONTEXT: usize = 3;
-/// The maximum bytes of a file in which a diff is taken back.
+/// The maximum bytes of a file in which a diff is undone.
 const MAX_BYTES: usize = 16 << 20;
-/// The maximum number of its lines.
+/// The maximum number of lines of such a file.
 const MAX_LINES: u64 = 128 << 10;
-/// The maximum number of rows of a hunk that is looked for.
+/// The maximum number of rows of a hunk.
 const MAX_ROWS: usize = 2_000;
 
-/// Returns the splices that take a diff back in a file that another program has changed since; `undo` are
-/// those for the file as the diff left it. Returns `None` unless the places are certain: the new lines of
-/// each hunk are there exactly once, with all their context, in the same order, with one kind of terminator.
+/// Returns the splices that undo a diff in a file that another program has changed since. `undo` are the
+/// splices that would undo it in the file as the edit left it. Returns `None` unless the places are certain:
+/// the file has the new lines of each hunk exactly once, with all their context, in the same order, with one
+/// kind of terminator.
 #[must_use]
 pub fn unapplied(hunks: &Hunks, undo: &SpliceSet, file: Scanned<'_, [u8]>) -> Option<SpliceSet> {
     let encoding = file.scan.encoding;
@@ -69,7 +70,7 @@ pub fn unapplied(hunks: &Hunks, undo: &SpliceSet, file: Scanned<'_, [u8]>) -> Op
     (growth(&splices) == growth(undo) && has_all(&old, undo)).then_some(splices)
 }
 
-/// A line of the file as it is now.
+/// A line of the current file.
 struct FileLine {
     text: String,
     ending: Option<LineEnding>,
@@ -83,7 +84,7 @@ impl FileLine {
     }
 }
 
-/// Returns the index of the line with which the new side of a hunk begins, if that is certain.
+/// Returns the index of the line at which the new side of a hunk begins, if this line is certain.
 fn place(hunk: &DiffHunk, lines: &[FileLine]) -> Option<usize> {
     let is_context = |side: &RowSide| *side == RowSide::Both;
     let sides: Vec<RowSide> = hunk.rows.iter().map(|row| row.side).collect();
@@ -111,7 +112,7 @@ fn growth(splices: &SpliceSet) -> i128 {
     inserted as i128 - i128::from(splices.removed())
 }
 
-/// Whether the old lines hold all that the splices restore, in order.
+/// Whether the old lines contain all bytes that the splices restore, in order.
 fn has_all(old: &[u8], undo: &SpliceSet) -> bool {
     let mut rest = old;
     undo.as_slice().iter().all(|splice| {
@@ -147,8 +148,8 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// Makes an edit of `before`, has `change` change its result, and takes the edit back there. Returns the
-    /// result of the edit, too.
+    /// Edits `before`, changes the result with `change`, and undoes the edit there. Returns the result of the
+    /// edit, too.
     fn taken_back(
         before: &str,
         old: &str,
@@ -182,7 +183,7 @@ mod tests {
         // The end of the file is context, too.
         assert_eq!(back("z\n", "Z\n", &|text| format!("new\n{text}")), Some(format!("new\n{file}")));
         assert_eq!(back("z\n", "Z\n", &|text| format!("{text}new\n")), None);
-        // The line is changed, or its context; it is there twice; terminators differ.
+        // The line is changed, its context is changed, it occurs twice, or terminators differ.
         assert_eq!(back("d\n", "D\n", &|text| text.replace("D\n", "DD\n")), None);
         assert_eq!(back("d\n", "D\n", &|text| text.replace("a\n", "A\n")), None);
         assert_eq!(back("d\n", "D\n", &|text| format!("{text}{text}")), None);
@@ -191,7 +192,7 @@ mod tests {
     }
 
     proptest! {
-        /// What another program adds or removes above or below stays, and nothing else changes.
+        /// Lines that another program adds or removes above or below stay so, and nothing else changes.
         #[test]
         fn what_others_wrote_stays(
             count in 1..24_usize,

@@ -1,9 +1,9 @@
-//! Decoding: of a whole input at once, and of a file in pieces with positions, that is, text and where in the
-//! file each boundary between two of its characters lies.
+//! Decodes a whole input at once, or a file in pieces with positions. These tell where in the file each
+//! boundary between two characters of the text lies.
 //!
-//! Positions are kept as runs of characters of the same width, not for each character: UTF-8 is one run
-//! whatever it holds. In a stateful encoding escape sequences may stand between two characters; a boundary
-//! then has two sides.
+//! Positions are kept as runs of characters of the same width, not for each character: UTF-8 is always one
+//! run. In a stateful encoding, escape sequences may stand between two characters. The boundary then has two
+//! sides: before and after them.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::wide;
 
 impl Encoding {
     /// Decodes `bytes`, which are a whole input: they begin in the initial state, and end with a whole
-    /// character. A byte order mark is a character like any other here. Text in UTF-8 is not copied.
+    /// character. A byte order mark is decoded like any other character. Text in UTF-8 is not copied.
     ///
     /// The error has the offset in `bytes` of the first sequence that does not decode.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
@@ -32,20 +32,21 @@ impl Encoding {
     }
 }
 
-/// The state of ISO-2022-JP: the character set that bytes are of. In every other encoding it is ASCII
-/// throughout.
+/// The state of ISO-2022-JP: the character set to which bytes belong. In every other encoding it is always
+/// `Ascii`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shift {
     Ascii,
     Roman,
     Katakana,
     Kanji,
-    /// The table of `Kanji` by its older escape sequence, which is kept so that an edit need not change it.
+    /// The same table as `Kanji`, with its older escape sequence. It is a state of its own, so that an edit
+    /// need not change the sequence.
     Kanji1978,
 }
 
 impl Shift {
-    /// Returns the escape sequence that changes to it.
+    /// Returns the escape sequence that changes to this state.
     pub(super) fn escape(self) -> &'static [u8] {
         match self {
             Self::Ascii => b"\x1B(B",
@@ -58,7 +59,7 @@ impl Shift {
 }
 
 /// A place between two characters of a file: an offset, and the state in which the bytes from there on are
-/// read. [`Encoding::encode_between`] fits text between two of them.
+/// read. [`Encoding::encode_between`] fits text between two such places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seam {
     /// The offset in the file, in bytes from 0.
@@ -78,10 +79,10 @@ impl Seam {
 /// in the file.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The index in the text at which the first starts; the run ends where the next one starts, or the text
-    /// ends.
+    /// The index in the text at which the first character starts. The run ends where the next run starts, or
+    /// where the text ends.
     text: usize,
-    /// The offset in the file at which the first starts.
+    /// The offset in the file at which the first character starts.
     file: u64,
     text_width: u8,
     file_width: u8,
@@ -114,29 +115,29 @@ impl Default for Decoded {
 }
 
 impl Decoded {
-    /// Makes an empty one, for a [`Decoder`] to fill.
+    /// Makes an empty value, for a [`Decoder`] to fill.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Returns the offset at which an edit begins that replaces the text from `index` on: before or after the
-    /// escape sequences that stand there, wherever the state is ASCII, and before if both are. An escape
-    /// sequence that stays next to new text can be an error by the WHATWG Encoding Standard, so such an edit
-    /// is to be checked by decoding it, or made between seams instead.
+    /// Returns the offset at which an edit begins that replaces the text from `index` on. If escape sequences
+    /// stand there, this is the side of them on which the state is ASCII; before them if it is ASCII on both
+    /// sides. An escape sequence that stays next to new text can be an error by the WHATWG Encoding Standard.
+    /// So check such an edit by decoding the result, or edit between seams instead.
     ///
-    /// `None` where `index` is not at the beginning of a character or the end of the text, where it lies
-    /// between two characters of one sequence of bytes (four sequences of Big5 stand for two), and where
-    /// neither side is in the ASCII state; in that last case use [`seam_before`](Self::seam_before).
+    /// `None` if `index` is not at the beginning of a character or the end of the text; if it lies between
+    /// two characters of one sequence of bytes (four sequences of Big5 stand for two characters each); and if
+    /// neither side is in the ASCII state. In the last case use [`seam_before`](Self::seam_before).
     #[must_use]
     pub fn start_of_edit(&self, index: usize) -> Option<u64> {
         let (left, right) = self.gap(index)?;
         [left, right].into_iter().find(|seam| seam.shift == Shift::Ascii).map(|seam| seam.offset)
     }
 
-    /// Returns the offset at which an edit ends that replaces the text before `index`: the counterpart of
-    /// [`start_of_edit`](Self::start_of_edit), never before it, and `None` as there. An edit can always end
-    /// at the end of the file.
+    /// Returns the offset at which an edit ends that replaces the text before `index`. It is never less than
+    /// [`start_of_edit`](Self::start_of_edit) at the same index, and `None` in the same cases, except that an
+    /// edit can always end at the end of the file.
     #[must_use]
     pub fn end_of_edit(&self, index: usize) -> Option<u64> {
         let (left, right) = self.gap(index)?;
@@ -147,20 +148,20 @@ impl Decoded {
     }
 
     /// Returns the end of the character before `index`, where an edit can begin in any state if its bytes are
-    /// made by [`Encoding::encode_between`]. `None` as in [`start_of_edit`](Self::start_of_edit), but never
-    /// because of the state.
+    /// made by [`Encoding::encode_between`]. `None` in the cases of [`start_of_edit`](Self::start_of_edit),
+    /// except that of the state.
     #[must_use]
     pub fn seam_before(&self, index: usize) -> Option<Seam> {
         Some(self.gap(index)?.0)
     }
 
-    /// Returns the start of the character at `index`, or the end of the file, where an edit can end: the
-    /// counterpart of [`seam_before`](Self::seam_before), and `None` as there.
+    /// Returns the start of the character at `index`, or the end of the file: an edit can end there as it can
+    /// begin at [`seam_before`](Self::seam_before). `None` in the same cases.
     #[must_use]
     pub fn seam_after(&self, index: usize) -> Option<Seam> {
         let (_, mut right) = self.gap(index)?;
         if self.is_last && index == self.text.len() {
-            // Nothing follows that needs another state, and a file had better end in ASCII.
+            // Nothing follows that needs another state, and a file should end in the ASCII state.
             right.shift = Shift::Ascii;
         }
         Some(right)
@@ -187,8 +188,8 @@ impl Decoded {
         starts.chain(std::iter::once((end, self.seam_before(end), self.seam_after(end))))
     }
 
-    /// Returns both sides of the boundary at `index`: the end of the character before it, the start of the
-    /// one after it.
+    /// Returns both sides of the boundary at `index`: the end of the character before it, and the start of
+    /// the character after it.
     fn gap(&self, index: usize) -> Option<(Seam, Seam)> {
         if index == self.text.len() {
             return Some((self.end, self.after));
@@ -199,8 +200,8 @@ impl Decoded {
         self.gap_in(self.runs.partition_point(|run| run.text <= index), index)
     }
 
-    /// Does what [`gap`](Self::gap) does for the start of a character, given the index of the first run that
-    /// begins after it.
+    /// Does the same as [`gap`](Self::gap) for the start of a character. `next` is the index of the first run
+    /// that begins after that start.
     fn gap_in(&self, next: usize, index: usize) -> Option<(Seam, Seam)> {
         let run = self.runs.get(next.checked_sub(1)?)?;
         let here = run.seam(index)?;
@@ -260,7 +261,7 @@ impl Run {
     }
 }
 
-/// A character that waits until it is known what follows it.
+/// A character that is held back until the bytes after it are known.
 #[derive(Debug)]
 struct Held {
     character: char,
@@ -268,8 +269,8 @@ struct Held {
     width: u8,
 }
 
-/// Decodes a file that comes in chunks, or a part of one that starts at a character, and finds where each
-/// character stands.
+/// Decodes a file, or a part of a file that starts at a character, in chunks, and finds the place of each
+/// character.
 ///
 /// The bytes are known to decode. If they do not after all, because the file has changed since it was
 /// checked, there is no text from that chunk on, and [`failed`](Self::failed) is true.
@@ -277,11 +278,11 @@ struct Held {
 pub struct Decoder {
     stream: StreamDecoder,
     widths: Widths,
-    /// In a stateful encoding the last character is held back until the next one, so that the escape
-    /// sequences after each character given out are known.
+    /// Whether the encoding is stateful. Then the last character of a chunk is held back until the next
+    /// chunk, so that the escape sequences after each returned character are known.
     stateful: bool,
     held: Option<Held>,
-    /// The place at which the last character given out ends.
+    /// The place at which the last returned character ends.
     end: Seam,
     /// The offset of the next byte: for [`Widths::Alike`] and [`Widths::Units`], after the last whole
     /// character.
@@ -292,11 +293,11 @@ pub struct Decoder {
 /// The way to find the number of bytes that a character takes in the file.
 #[derive(Debug)]
 enum Widths {
-    /// It takes as many as in the text.
+    /// It takes as many as in the text, which is UTF-8.
     Alike,
-    /// The character determines it.
+    /// The character determines the number.
     Units(CodeUnit),
-    /// The bytes of the file determine it.
+    /// The bytes of the file determine the number.
     Sequences(Sequences),
 }
 
@@ -321,9 +322,9 @@ impl Decoder {
         }
     }
 
-    /// Replaces what is in `out` by the characters that `chunk` completes; they may have begun in the chunk
-    /// before, and the text may be empty. `last` says that the input ends with this chunk; after it there is
-    /// no more text.
+    /// Replaces the contents of `out` by the characters that `chunk` completes. They may have begun in the
+    /// chunk before, and there may be none. `last` says that the input ends with this chunk; later chunks
+    /// give no text.
     pub fn feed(&mut self, chunk: &[u8], last: bool, out: &mut Decoded) {
         out.clear(self.end);
         if self.failed {
@@ -363,8 +364,8 @@ impl Decoder {
         Some(())
     }
 
-    /// Places the characters of `out.text` from `known` on. `None` where the bytes and the text do not fit
-    /// each other, which cannot happen.
+    /// Places the characters of `out.text` from `known` on. `None` if the bytes and the text do not fit each
+    /// other, which cannot happen.
     fn place(&mut self, chunk: &[u8], known: usize, out: &mut Decoded) -> Option<()> {
         match &mut self.widths {
             Widths::Alike => {
@@ -428,12 +429,11 @@ fn utf8_width(character: char) -> u8 {
     }
 }
 
-/// Cuts bytes, known to be valid, into the sequences that stand for characters. That takes no tables.
+/// Cuts bytes, known to be valid, into the sequences that stand for characters. This needs no tables.
 #[derive(Debug)]
 struct Sequences {
     form: Form,
-    /// The number of bytes of the sequence that have come, and the number that it has in all, as far as those
-    /// tell.
+    /// The number of bytes of the current sequence so far, and its full length, as far as these bytes tell.
     had: u8,
     needs: u8,
     /// The last byte.
@@ -477,7 +477,7 @@ impl Sequences {
         Self { form, had: 0, needs: 1, previous: 0, shift: Shift::Ascii }
     }
 
-    /// Takes the next byte. Returns the sequence that it ends, if that stands for a character.
+    /// Takes the next byte. Returns the sequence that the byte ends, if the sequence stands for a character.
     fn push(&mut self, byte: u8) -> Option<Sequence> {
         let lead = std::mem::replace(&mut self.previous, byte);
         if self.had == 0 {
@@ -509,7 +509,7 @@ impl Sequences {
         }
     }
 
-    /// Returns how many bytes a sequence has, by its first.
+    /// Returns how many bytes a sequence has that begins with `byte`, as far as this byte tells.
     fn length(&self, byte: u8) -> u8 {
         match (self.form, byte) {
             (Form::Iso2022Jp, ESCAPE) | (Form::EucJp, 0x8F) => 3,

@@ -1,9 +1,8 @@
-//! Encoding text, with proof: what is written decodes to the very text that was asked for, or nothing is
-//! written.
+//! Encodes text, with proof: the bytes decode to exactly the same text, or encoding fails.
 //!
-//! `encoding_rs` by itself writes `&#233;` for what it cannot express, turns ¥ into a backslash in
-//! `Shift_JIS` without a word, and widens half-width katakana in ISO-2022-JP; so what it encodes is decoded
-//! again and compared.
+//! `encoding_rs` by itself writes `&#233;` for characters that it cannot express, silently turns ¥ into a
+//! backslash in `Shift_JIS`, and widens half-width katakana in ISO-2022-JP. So its output is decoded again
+//! and compared.
 
 use encoding_rs::EncoderResult;
 
@@ -17,7 +16,7 @@ impl Encoding {
     /// Encodes `text` to bytes that [`decode`](Self::decode) to it again, character for character. No byte
     /// order mark is added; in a stateful encoding the bytes begin and end in the ASCII state.
     ///
-    /// The error names the first character that has no such bytes; then nothing is encoded.
+    /// The error names the first character that has no such bytes.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
         match self {
             Self::Utf8 | Self::Utf16Le | Self::Utf16Be | Self::Utf32Le | Self::Utf32Be => {
@@ -33,7 +32,8 @@ impl Encoding {
     /// that a [`Decoder`] has found.
     ///
     /// In a stateful encoding the bytes begin and end with the escape sequences that lead from the state at
-    /// `before` to that at `after`; otherwise this is [`encode`](Self::encode). Fails as that does.
+    /// `before` to the state at `after`. In other encodings this is the same as [`encode`](Self::encode).
+    /// Fails as `encode` does.
     ///
     /// [`Decoder`]: super::Decoder
     pub fn encode_between(self, text: &str, before: Seam, after: Seam) -> Result<Vec<u8>, Unencodable> {
@@ -42,7 +42,7 @@ impl Encoding {
             return Ok(whole);
         }
         // The WHATWG Encoding Standard makes two escape sequences without a character between them an error.
-        // So this leaves out one that changes nothing, and one that another follows at once.
+        // So sequences are left out that change nothing, or that another sequence follows at once.
         let ascii = Shift::Ascii.escape();
         let body = whole.strip_suffix(ascii).unwrap_or(&whole);
         let mut bytes = Vec::with_capacity(whole.len() + 2 * ascii.len());
@@ -85,8 +85,8 @@ fn legacy(table: &'static encoding_rs::Encoding, text: &str) -> Result<Vec<u8>, 
     Err(Unencodable { character, index })
 }
 
-/// Encodes `text` up to the first character that the table does not have, and returns the byte index of that
-/// one as well.
+/// Encodes `text` up to the first character that the table does not have. Also returns the byte index of that
+/// character; `None` if the table has them all.
 fn encode_prefix(table: &'static encoding_rs::Encoding, text: &str) -> (Vec<u8>, Option<usize>) {
     // Room for any one character and the escape sequences around it, so that each round makes progress.
     const ROOM: usize = 64;
@@ -101,7 +101,8 @@ fn encode_prefix(table: &'static encoding_rs::Encoding, text: &str) -> (Vec<u8>,
             EncoderResult::InputEmpty => return (bytes, None),
             EncoderResult::OutputFull => bytes.reserve(ROOM),
             EncoderResult::Unmappable(_) => {
-                // The encoder counts the character as read. The one that it names may be a substitute.
+                // The encoder counts the character as read. The character that its result names may be a
+                // substitute.
                 let read = text.get(..done).unwrap_or(text);
                 let start = read.char_indices().next_back().map_or(0, |(start, _)| start);
                 return (bytes, Some(start));

@@ -1,6 +1,6 @@
 //! The errors of decoding and encoding.
 
-/// Bytes do not decode: they are no text in the encoding.
+/// Bytes do not decode: they are not text in the encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the bytes from offset {offset} on do not decode")]
 #[non_exhaustive]

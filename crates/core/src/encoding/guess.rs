@@ -1,5 +1,5 @@
-//! Guesses the encoding of bytes that do not decode, for an error message only: nothing is read or written by
-//! a guess.
+//! Guesses the encoding of bytes that do not decode, only for an error message: no file is read or written in
+//! a guessed encoding.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
@@ -8,19 +8,19 @@ use super::kind::Encoding;
 use super::stream::StreamDecoder;
 
 /// The minimum number of non-ASCII characters for a guess. For Chinese, Japanese and Korean, 41 to 88 % of
-/// the guesses from two characters are right, and 97 to 100 % of those from eight.
+/// the guesses from two characters are right, and 97 to 100 % of the guesses from eight.
 const MIN_EVIDENCE: u64 = 8;
 
-/// Guesses the encoding of a file from all of its bytes, with the detector of Firefox (`chardetng`) and
-/// stricter than that.
+/// Guesses the encoding of a file from all of its bytes with Firefox's detector (`chardetng`), but is
+/// stricter.
 #[derive(Debug)]
 pub struct Guesser {
     detector: Detector,
-    /// The multi-byte encodings that can be guessed. Each decodes along, because the detector's own notion of
-    /// what is valid differs a little from the tables.
+    /// The multi-byte encodings that can be guessed. Each decodes the bytes, too, because the detector's own
+    /// notion of valid bytes differs a little from the tables.
     candidates: Vec<Candidate>,
     high_bytes: u64,
-    /// The byte values above 0x7F that occurred: a bit for each.
+    /// The byte values above 0x7F that occurred, a bit for each.
     high_values: u128,
     utf8: Utf8,
 }
@@ -28,7 +28,7 @@ pub struct Guesser {
 /// The evidence for UTF-8, and against it.
 #[derive(Debug, Default)]
 struct Utf8 {
-    /// The last bytes so far, if they may begin a character.
+    /// The last bytes so far, if they may be the beginning of a character.
     open: Vec<u8>,
     /// The number of characters beyond ASCII.
     characters: u64,
@@ -39,9 +39,9 @@ struct Utf8 {
 /// The invalid bytes of a text that otherwise is UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strays {
-    /// Their number.
+    /// The number of these bytes.
     pub count: u64,
-    /// Whether the text ends inside a character, and these are its beginning.
+    /// Whether the text ends inside a character, and the bytes are the beginning of that character.
     pub is_cut: bool,
 }
 
@@ -76,7 +76,8 @@ impl Guesser {
             Candidate { table, stream: StreamDecoder::new(encoding), characters: 0 }
         };
         Self {
-            // ISO-2022-JP has ASCII bytes alone, so no decoder has ever stopped at a high byte of it.
+            // ISO-2022-JP has only ASCII bytes, so a file that did not decode because of another byte is
+            // never ISO-2022-JP.
             detector: Detector(EncodingDetector::new(Iso2022JpDetection::Deny)),
             candidates: [UTF_8, SHIFT_JIS, EUC_JP, EUC_KR, BIG5, GBK].map(candidate).into(),
             high_bytes: 0,
@@ -98,8 +99,9 @@ impl Guesser {
         }
     }
 
-    /// Returns the invalid bytes of a text that otherwise is UTF-8; `None` if it has fewer valid non-ASCII
-    /// characters than invalid bytes.
+    /// Returns the invalid bytes of a text that otherwise is UTF-8; `None` if there are none, or if they are
+    /// more than the valid non-ASCII characters. The latter does not count if the only ones are a cut
+    /// character at the end.
     #[must_use]
     pub fn strays(&self) -> Option<Strays> {
         let open = self.utf8.open.len() as u64;
@@ -110,7 +112,7 @@ impl Guesser {
 
     /// Returns the encoding that the bytes look like. Returns `None` if there is too little evidence (fewer
     /// than eight characters that are not ASCII), if the bytes do not decode in that encoding, or if it is a
-    /// single-byte encoding in which they have control characters above 0x7F.
+    /// single-byte encoding in which bytes above 0x7F would be control characters.
     #[must_use]
     pub fn finish(mut self) -> Option<Encoding> {
         self.detector.0.feed(b"", true);
@@ -124,7 +126,8 @@ impl Guesser {
         if !candidate.feed(b"", true) {
             return None;
         }
-        // Bytes are rarely valid UTF-8 by chance, so for that guess bytes count instead of characters.
+        // Bytes are rarely valid UTF-8 by chance. So for a guess of UTF-8, bytes count as evidence instead of
+        // characters.
         let (encoding, evidence) = if guess == UTF_8 {
             (Encoding::Utf8, self.high_bytes)
         } else {
@@ -133,8 +136,8 @@ impl Guesser {
         (evidence >= MIN_EVIDENCE).then_some(encoding)
     }
 
-    /// Returns `guess` if every byte above 0x7F is a printable character in it. It is not enough that its
-    /// table decodes them: the standard's tables map bytes without a meaning to C1 controls.
+    /// Returns `guess` if every byte above 0x7F is a printable character in it. That its table decodes them
+    /// is not enough, because the standard's tables map bytes without a meaning to C1 controls.
     fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
         let encoding = Encoding::Legacy(guess);
         let mut high = (0x80..=0xFF).filter(|byte| self.high_values >> (byte & 0x7F) & 1 == 1);
@@ -163,9 +166,9 @@ impl Utf8 {
         }
     }
 
-    /// Whether the characters that are valid UTF-8 speak against another encoding. In encodings for western
-    /// or central Europe, texts hardly ever have the bytes of such a character side by side; in others, a
-    /// third does by chance.
+    /// Whether the characters that are valid UTF-8 speak against another encoding. Texts in encodings for
+    /// western or central Europe hardly ever have the bytes of such a character side by side. In other
+    /// encodings, one such character for two other bytes may occur by chance.
     fn speaks_against(&self, guess: &'static encoding_rs::Encoding) -> bool {
         const APART: [&str; 5] =
             ["windows-1250", "windows-1252", "windows-1254", "windows-1257", "windows-1258"];
@@ -179,7 +182,7 @@ impl Utf8 {
 }
 
 impl Candidate {
-    /// Takes the next bytes; tells whether all bytes up to here decode.
+    /// Takes the next bytes. Returns whether all bytes so far decode.
     fn feed(&mut self, chunk: &[u8], last: bool) -> bool {
         let characters = &mut self.characters;
         let count = |piece: &str| {

@@ -1,5 +1,4 @@
-//! The character encodings, and what follows from the encoding alone: its code unit, its byte order mark,
-//! whether it has states.
+//! The character encodings, and their properties: code unit, byte order mark, and whether they have states.
 
 /// A character encoding. Its name is [`Encoding::name`]; [`Label::parse`](super::Label::parse) finds it by
 /// any of its names.
@@ -19,15 +18,17 @@ pub enum Encoding {
     Latin1,
     /// US-ASCII; a byte from 0x80 on does not decode.
     Ascii,
-    /// A legacy encoding of the WHATWG Encoding Standard. No label selects the values of that type for UTF-8,
-    /// UTF-16, replacement and x-user-defined, and this crate is not tested with them.
+    /// A legacy encoding of the WHATWG Encoding Standard. No label selects this type's values for UTF-8,
+    /// UTF-16, replacement and x-user-defined, and this crate is not tested with these.
     Legacy(&'static encoding_rs::Encoding),
 }
 
-/// The code unit of an encoding: its text is a sequence of them, and a line end or NUL is always whole units.
+/// The code unit of an encoding. Text is a sequence of code units, and a line end or NUL is always whole
+/// units.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CodeUnit {
-    /// One byte. Outside UTF-16 and UTF-32 no multi-byte sequence holds 0A or 0D.
+    /// One byte. Outside UTF-16 and UTF-32, no sequence of several bytes for a character has the bytes 0A or
+    /// 0D.
     Byte,
     /// Two bytes.
     Two {
@@ -54,14 +55,14 @@ impl Encoding {
         }
     }
 
-    /// Tells whether it is a form of Unicode. A byte order mark in a file outranks a label for such an
-    /// encoding, and no other.
+    /// Tells whether the encoding is a form of Unicode. A byte order mark in a file outranks a label of such
+    /// an encoding, but not a label of any other.
     #[must_use]
     pub fn is_unicode(self) -> bool {
         !self.bom().is_empty()
     }
 
-    /// Returns its byte order mark, of two to four bytes; empty if the encoding is not a form of Unicode.
+    /// Returns the byte order mark, two to four bytes; empty if the encoding is not a form of Unicode.
     #[must_use]
     pub fn bom(self) -> &'static [u8] {
         match self {
@@ -74,7 +75,7 @@ impl Encoding {
         }
     }
 
-    /// Tells whether the meaning of bytes depends on escape sequences before them, as in ISO-2022-JP alone.
+    /// Tells whether the meaning of bytes depends on escape sequences before them: only in ISO-2022-JP.
     #[must_use]
     pub fn is_stateful(self) -> bool {
         self == Self::Legacy(encoding_rs::ISO_2022_JP)
@@ -87,7 +88,7 @@ impl Encoding {
             Self::Utf8 | Self::Latin1 | Self::Ascii => 1,
             // An escape sequence before each character, and one at the end.
             _ if self.is_stateful() || matches!(self.unit(), CodeUnit::Four { .. }) => 4,
-            // GB 18030 has four bytes for characters of two bytes of UTF-8; in no table is the ratio higher.
+            // GB 18030 has four bytes for characters of two bytes in UTF-8. No table has a higher ratio.
             _ => 2,
         };
         text.saturating_mul(each).saturating_add(4)

@@ -1,5 +1,5 @@
-//! ISO-8859-1 and US-ASCII as their standards have them: a byte is the scalar of its own number. In the
-//! WHATWG Encoding Standard both names mean windows-1252, so its tables are of no use here.
+//! ISO-8859-1 and US-ASCII as in their own standards: a byte is the Unicode scalar with the same number. In
+//! the WHATWG Encoding Standard both names mean windows-1252, so its tables are of no use here.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,15 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     encoding_rs::mem::decode_latin1(bytes)
 }
 
-/// Decodes the ASCII bytes with which `bytes` start; if the text is as long as `bytes`, these are all of
-/// them.
+/// Decodes the ASCII bytes with which `bytes` start. If the text is as long as `bytes`, all of them are
+/// ASCII.
 pub(super) fn ascii_prefix(bytes: &[u8]) -> &str {
     let (ascii, _) =
         bytes.split_at_checked(encoding_rs::Encoding::ascii_valid_up_to(bytes)).unwrap_or((bytes, b""));
     std::str::from_utf8(ascii).unwrap_or_default()
 }
 
-/// Encodes `text`, one byte for each character, none of which may be over `highest`.
+/// Encodes `text`, one byte for each character. Fails if a character is above `highest`.
 pub(super) fn encode(text: &str, highest: u8) -> Result<Vec<u8>, Unencodable> {
     let byte = |(index, character)| match u8::try_from(character) {
         Ok(byte) if byte <= highest => Ok(byte),

@@ -1,10 +1,10 @@
-//! Character encodings: how the bytes of a file are text, and how new text becomes bytes.
+//! Character encodings, which turn the bytes of a file into text, and new text into bytes.
 //!
-//! Owns the names by which clients call encodings, byte order marks, decoding with positions, encoding with
-//! proof, and the guess at the encoding of bytes. The tables are those of the WHATWG Encoding Standard, by
-//! `encoding_rs`, save ISO-8859-1 and ASCII, which there mean windows-1252, and UTF-32, which it does not
-//! know. What a line is, and what may be edited, is decided elsewhere. Nothing here ever substitutes a
-//! character: what does not decode or encode is an error.
+//! This module has the names by which clients call encodings, byte order marks, decoding with positions,
+//! encoding with proof, and guesses at the encoding of bytes. The tables are from the WHATWG Encoding
+//! Standard, by `encoding_rs`, except for ISO-8859-1 and ASCII, which mean windows-1252 in the standard, and
+//! for UTF-32, which the standard does not have. Other modules decide what a line is, and what may be edited.
+//! No character is ever substituted: bytes that do not decode, and text that cannot be encoded, are errors.
 
 mod decode;
 mod encode;

@@ -18,7 +18,7 @@ use super::wide::Wide;
 pub(super) struct StreamDecoder {
     kind: Kind,
     /// The offset of the first byte that is not part of the text so far; for legacy encodings, of the first
-    /// that was not fed.
+    /// byte that was not fed yet.
     at: u64,
     failed: Option<u64>,
     ended: bool,
@@ -36,7 +36,7 @@ enum Kind {
 }
 
 /// The number of bytes of text that a legacy decoder returns at a time. Any size above a few bytes works;
-/// this one stays in the CPU cache.
+/// this size stays in the CPU cache.
 const PIECE: usize = 16 * 1024;
 
 impl StreamDecoder {
@@ -55,8 +55,8 @@ impl StreamDecoder {
         Self { kind, at: 0, failed: None, ended: false }
     }
 
-    /// Hands the text of the characters that `chunk` completes to `sink`, in order; `last` says that no chunk
-    /// follows.
+    /// Passes the text of the characters that `chunk` completes to `sink`, in order. `last` says that no
+    /// chunk follows.
     ///
     /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode.
     /// Later calls return it again. `sink` may have got some of the text before it. Chunks after `last` are
@@ -145,7 +145,8 @@ fn utf8(
     if hopeless || (last && !carry.is_empty()) { Err(*at) } else { Ok(()) }
 }
 
-/// Returns the number of bytes at the end that begin a longer UTF-8 sequence, by its first byte: 0 to 3.
+/// Returns the number of bytes at the end, 0 to 3, that are the beginning of a longer UTF-8 sequence, as its
+/// first byte tells.
 fn incomplete_suffix(bytes: &[u8]) -> usize {
     for (back, byte) in bytes.iter().rev().take(3).enumerate() {
         let length = match byte {

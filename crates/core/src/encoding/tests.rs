@@ -25,7 +25,7 @@ fn any_encoding() -> impl Strategy<Value = Encoding> {
     prop::sample::select(all().collect::<Vec<_>>())
 }
 
-/// Returns `text` as it is encoded, or why it is not.
+/// Returns the encoded `text`, or the reason why it cannot be encoded.
 fn encoded(label: &str, text: &str) -> String {
     match encoding(label).encode(text) {
         Ok(bytes) => {
@@ -36,7 +36,7 @@ fn encoded(label: &str, text: &str) -> String {
     }
 }
 
-/// Returns `bytes` as they are decoded, or where they are not.
+/// Returns the decoded `bytes`, or the place that does not decode.
 fn decoded(label: &str, bytes: &[u8]) -> String {
     match encoding(label).decode(bytes) {
         Ok(text) => format!("{text:?}"),
@@ -115,7 +115,7 @@ fn text_is_encoded_as_it_is_or_not_at_all() {
     ");
 }
 
-/// Takes for each encoding the character that has the most bytes in it, by the bytes that it has in UTF-8.
+/// Tests each encoding with the character that takes the most bytes there for each byte in UTF-8.
 #[test]
 fn a_text_is_never_longer_than_the_most_and_may_be_as_long() {
     for (label, longest) in [
@@ -227,11 +227,12 @@ fn latin1_is_all_bytes() {
     assert_eq!(Encoding::Latin1.encode(&text), Ok(bytes));
 }
 
-/// Every boundary of a decoded text: where an edit starts, where it ends, and the places between which to
+/// For each boundary of a decoded text: where an edit starts, where one ends, and the places between which to
 /// encode.
 type Boundaries = BTreeMap<usize, (Option<u64>, Option<u64>, Option<(Seam, Seam)>)>;
 
-/// Decodes `bytes` in chunks cut at `cuts`; a boundary between two chunks must be answered alike by both.
+/// Decodes `bytes` in chunks cut at `cuts`; for a boundary between two chunks, both must give the same
+/// answer.
 fn decode_in_chunks(
     encoding: Encoding,
     base: u64,
@@ -248,7 +249,7 @@ fn decode_in_chunks(
         let last = index + 1 == cuts.len();
         decoder.feed(&bytes[start..*cut], last, &mut out);
         start = *cut;
-        // Text that is empty says nothing about what follows, unless nothing does.
+        // An empty text says nothing about its boundary, unless the file ends there.
         if !out.text.is_empty() || (last && text.is_empty()) {
             for at in (0..=out.text.len()).filter(|at| out.text.is_char_boundary(*at)) {
                 let seams = out.seam_before(at).zip(out.seam_after(at));
@@ -288,7 +289,7 @@ fn oracle(encoding: Encoding, bytes: &[u8]) -> BTreeMap<usize, (Option<u64>, Opt
     expected
 }
 
-/// Bytes that decode: made of sequences, each kept only if what is there then still decodes.
+/// Bytes that decode: made of sequences, each kept only if the bytes with it still decode.
 fn valid_bytes(encoding: Encoding) -> impl Strategy<Value = Vec<u8>> {
     let pair = (0x81..=0xFEu8, 0x30..=0xFEu8).prop_map(|(lead, trail)| vec![lead, trail]);
     let four = (0x81..=0x84u8, 0x30..=0x39u8, 0x81..=0xFEu8, 0x30..=0x39u8)
@@ -329,7 +330,7 @@ fn valid_bytes(encoding: Encoding) -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Bytes that may decode or not: valid ones, and something after them.
+/// Bytes that may decode or not: valid bytes, and any bytes after them.
 fn some_bytes(encoding: Encoding) -> impl Strategy<Value = Vec<u8>> {
     let tail = prop_oneof![Just(Vec::new()), prop::collection::vec(any::<u8>(), 0..6)];
     (valid_bytes(encoding), tail).prop_map(|(bytes, tail)| [bytes, tail].concat())
@@ -378,7 +379,7 @@ proptest! {
         prop_assert_eq!(in_chunks.map(|(text, _)| text), whole.ok().map(Cow::into_owned));
     }
 
-    /// Checks that UTF-8 in chunks is told from other bytes as soon as std does so.
+    /// Checks that invalid UTF-8 in chunks is noticed as early as std notices it.
     #[test]
     fn a_chunk_fails_that_no_other_can_complete(
         pieces in prop::collection::vec(prop::sample::select(vec![
@@ -454,7 +455,7 @@ proptest! {
         if let (Some(start), Some(end)) = (start, end) {
             let edited = splice(start, end, &encoding.encode(&new).unwrap());
             let edited = encoding.decode(&edited);
-            // Two escape sequences may then touch, which is an error: but other text it never is.
+            // Two escape sequences may then touch, which is an error. But the result is never another text.
             prop_assert!(edited == Ok(expected.as_str().into()) || (encoding.is_stateful() && edited.is_err()));
         }
         if let (Some((before, _)), Some((_, after))) = (before, after) {
@@ -653,12 +654,12 @@ fn a_text_that_is_utf_8_but_for_some_bytes_looks_like_nothing_else() {
     assert_eq!(check(&with(&umlauts, b"caf\xe9\nEnde\n")), (Some((1, false)), None));
     assert_eq!(check(&with(&umlauts, b"Gr\xc3\xb6\xc3")), (Some((1, true)), None));
     assert_eq!(check(&with(&"- ✅ done 🚀\n".repeat(5), b"caf\xe9\n")), (Some((1, false)), None));
-    // As many characters as invalid bytes, and an incomplete one at the end.
+    // As many valid characters as invalid bytes; the last character is incomplete.
     assert_eq!(check(&with("ééé", b"\xff\xe6\xbc")).0, Some((3, false)));
     assert_eq!(check(&with("éé", b"\xff\xe6\xbc")).0, None);
     assert_eq!(check(&with("a", b"\xe6\xbc")).0, Some((2, true)));
     assert_eq!(check("é".as_bytes()).0, None);
-    // Where more speaks against it, it is something else.
+    // With more invalid bytes than characters, the text is not UTF-8.
     assert_eq!(check(&with("é", &b"caf\xe9 ".repeat(9))).0, None);
     // Many characters by chance say something against Russian, and one does against French.
     let russian = |end: &str| check(&encoding("windows-1251").encode(&("Вёл ".repeat(8) + end)).unwrap()).1;

@@ -1,11 +1,11 @@
-//! Checks whether a whole file decodes, while it streams by.
+//! Checks whether a file decodes, chunk by chunk.
 
 use super::kind::Encoding;
 use super::stream::StreamDecoder;
 
 /// Checks that bytes decode, without keeping them.
 ///
-/// The result is that of [`Encoding::decode`], whatever the chunks.
+/// The result is the same as that of [`Encoding::decode`], however the bytes are cut into chunks.
 #[derive(Debug)]
 pub struct Validator {
     /// `None` for an encoding in which every byte decodes.

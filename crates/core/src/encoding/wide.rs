@@ -3,7 +3,7 @@
 
 use super::kind::{CodeUnit, Encoding};
 
-/// A decoder of UTF-16 or UTF-32 that is given chunks.
+/// A decoder of UTF-16 or UTF-32 that takes bytes in chunks.
 #[derive(Debug)]
 pub(super) struct Wide {
     unit: CodeUnit,
@@ -24,8 +24,9 @@ impl Wide {
         Self { unit, carry: Vec::new(), text: String::new() }
     }
 
-    /// Hands the text of all characters that `chunk` completes to `sink`, and moves `at`, the offset at which
-    /// the first of them starts, behind them. The error is the offset of the first bytes that do not decode.
+    /// Passes the text of all characters that `chunk` completes to `sink`. `at` is the offset at which the
+    /// first of them starts, and is moved to the end of the last. The error is the offset of the first bytes
+    /// that do not decode.
     pub(super) fn feed(
         &mut self,
         chunk: &[u8],
@@ -105,7 +106,7 @@ pub(super) fn width(unit: CodeUnit, character: char) -> u8 {
     }
 }
 
-/// Encodes `text`; there is no character that cannot be.
+/// Encodes `text`, which cannot fail.
 pub(super) fn encode(unit: CodeUnit, text: &str) -> Vec<u8> {
     match unit {
         CodeUnit::Byte => text.as_bytes().to_vec(),
@@ -120,12 +121,12 @@ pub(super) fn encode(unit: CodeUnit, text: &str) -> Vec<u8> {
     }
 }
 
-/// Guesses which of UTF-16 and UTF-32, and which byte order, `head` is: the start of a file without a byte
-/// order mark. Meant for the error about a file that holds NUL bytes, never to read a file by.
+/// Guesses whether `head`, the start of a file without a byte order mark, is UTF-16 or UTF-32, and in which
+/// byte order. The guess is for the error about a file with NUL bytes; no file is read by it.
 ///
-/// The more bytes, the better; some hundreds are enough, and a character that their end cuts does not matter.
-/// `None` unless they decode throughout, hold no control character but white space, and at least two ASCII
-/// characters, four times as many as in the other byte order.
+/// Some hundreds of bytes are enough. A character that is cut at their end does not matter. `None` unless all
+/// bytes decode, have no control characters except white space, and have at least two ASCII characters, and
+/// four times as many as in the other byte order.
 #[must_use]
 pub fn looks_wide(head: &[u8]) -> Option<Encoding> {
     let evidence = |encoding: Encoding| ascii_evidence(encoding.unit(), head).unwrap_or(0);
@@ -137,7 +138,7 @@ pub fn looks_wide(head: &[u8]) -> Option<Encoding> {
     between(Encoding::Utf32Le, Encoding::Utf32Be).or_else(|| between(Encoding::Utf16Le, Encoding::Utf16Be))
 }
 
-/// Counts the ASCII characters in `bytes`; `None` where these are no text.
+/// Counts the ASCII characters in `bytes`; `None` if the bytes are not text.
 fn ascii_evidence(unit: CodeUnit, mut bytes: &[u8]) -> Option<usize> {
     let mut found = 0;
     loop {

@@ -1,4 +1,4 @@
-//! The text of a diff, which ends before its limit.
+//! The text of a diff, within a limit of its length.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ impl BoundedText {
         Self { text: String::new(), limit, hidden: 0 }
     }
 
-    /// Tells whether lines were left out; all that follow will be, too.
+    /// Tells whether lines were left out. Then all further lines are left out, too.
     pub(super) fn is_full(&self) -> bool {
         self.hidden > 0
     }
@@ -41,7 +41,7 @@ impl BoundedText {
         }
     }
 
-    /// Returns the text; where lines are left out, it ends with their number.
+    /// Returns the text. If lines were left out, it ends with their number.
     pub(super) fn finish(mut self) -> String {
         if self.hidden > 0 {
             self.text.push_str(&more_lines(self.hidden));

@@ -18,28 +18,28 @@ const CONTEXT: u64 = 3;
 /// Sides of a change that are longer than this are not compared line by line.
 const COMPARED_LINES: usize = 2000;
 
-/// The most pairs of lines that are compared for all changes of one diff. Changes beyond that are shown as
-/// replaced whole. Without this limit one call with many long changes would cost minutes.
+/// The maximum pairs of lines that are compared for all changes of one diff. Changes beyond that are shown as
+/// replaced whole. Without this limit, a call with many long changes would take minutes.
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
 
 /// One of the two files that a diff compares.
 #[derive(Clone, Copy, Debug)]
 pub struct DiffFile<'a> {
-    /// The name of the file in the header, which is quoted as GNU diff does where it holds blanks, quotes or
-    /// control characters.
+    /// The name of the file in the header. Names with blanks, quotes or control characters are quoted as GNU
+    /// diff does.
     pub path: &'a str,
     /// Whether the last line has no terminator; ignored for an empty file.
     pub unterminated: bool,
 }
 
-/// Old lines and the new ones in their place; either may be empty.
+/// Old lines, and the new lines in their place. Either may be empty.
 ///
-/// These are whole lines without their terminators. A change of the last line's terminator alone needs no
-/// `LineChange`: [`DiffFile`] tells.
+/// These are whole lines without their terminators. If only the terminator of the last line changes, no
+/// `LineChange` is needed: [`DiffFile::unterminated`] shows the change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineChange {
-    /// The number of the first old line, in the old file; without old lines, that of the line before which
-    /// the new ones are put.
+    /// The number of the first old line, in the old file. Without old lines, the number of the line after the
+    /// insertion point.
     pub start: LineNumber,
     /// The lines that are removed.
     pub old: Vec<String>,
@@ -56,14 +56,14 @@ impl LineChange {
 }
 
 /// Makes the diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (POSIX calls it
-/// the unified format; without time stamps), with three lines of context. Empty where no change has sides
-/// that differ.
+/// the unified format; without time stamps), with three lines of context. Empty if no change has sides that
+/// differ.
 ///
-/// The old file has `old_total` lines. `context` is asked for the text of some of them, without terminators,
-/// and never for one that does not exist; where it gives fewer lines than asked, empty ones stand in, and
-/// surplus ones are dropped. Lines of a change that are equal on both sides are shown as unchanged. The text
-/// ends, at a line's end, before it exceeds `limit` bytes; [`more_lines`](super::more_lines) then comes on
-/// top. Every hunk header counts the whole hunk, cut or not.
+/// The old file has `old_total` lines. `context` is called with ranges of existing old lines, and returns
+/// their texts without terminators. If it returns too few lines, empty lines are shown for the rest; surplus
+/// lines are ignored. Lines of a change that are equal on both sides are shown as unchanged. The text is cut
+/// at a line's end before it exceeds `limit` bytes. Then [`more_lines`](super::more_lines) is added, which
+/// does not count towards the limit. Every hunk header counts all lines of its hunk, even if it is cut.
 ///
 /// Fails only if `context` does.
 ///
@@ -155,13 +155,14 @@ impl Shape {
 }
 
 /// Finds an old line that is in no change although its terminator is added or removed: the last line of the
-/// new file, or the last one of the old file if lines now follow. Returns a change of that line to itself.
+/// new file, or the last line of the old file if lines now follow it. Returns a change of that line to
+/// itself.
 fn last_line_change<E>(
     shape: Shape,
     changes: &[LineChange],
     context: &mut impl FnMut(LineRange) -> Result<Vec<String>, E>,
 ) -> Result<Option<LineChange>, E> {
-    // Goes upwards from the end, past lines that are only removed, to the last line that stays.
+    // Goes up from the end, past changes, to the last line that is in no change.
     let mut kept = shape.old_total;
     let mut followed = false;
     for change in changes.iter().rev() {
@@ -181,8 +182,8 @@ fn last_line_change<E>(
     Ok(Some(LineChange { start, old: lines.clone(), new: lines }))
 }
 
-/// Lines that are removed, by their indices from 0, and those that are added in their place; at neither end
-/// are they equal.
+/// Removed lines, and the lines that are added in their place, by their indices from 0. They do not begin or
+/// end with equal lines.
 struct Edit<'a> {
     old: Range<u64>,
     new: Range<u64>,
@@ -215,8 +216,8 @@ fn edits<'a>(shape: Shape, changes: impl Iterator<Item = &'a LineChange>) -> Vec
     edits
 }
 
-/// Finds out which lines of a change differ, by the Myers algorithm ("An O(ND) difference algorithm", 1986)
-/// where the sides are short enough for it.
+/// Finds out which lines of a change differ, by the Myers algorithm ("An O(ND) difference algorithm", 1986).
+/// If the sides are too long for it, all of their lines differ.
 fn operations(shape: Shape, change: &LineChange, new_start: u64, pairs_left: &mut usize) -> Vec<DiffOp> {
     let (old_len, new_len) = (change.old.len(), change.new.len());
     let pairs = old_len.saturating_mul(new_len);
@@ -290,8 +291,8 @@ fn write_context<E>(
     Ok(())
 }
 
-/// Writes a hunk's place as GNU diff does: `start,count`, without the count where that is 1, and with the
-/// line before where it is 0.
+/// Writes a hunk's place as GNU diff does: `start,count`, without the count if it is 1, and with the line
+/// before as the start if the count is 0.
 pub(in crate::diff) fn position(lines: Range<u64>) -> String {
     match lines.end.saturating_sub(lines.start) {
         0 => format!("{},0", lines.start),
@@ -300,8 +301,7 @@ pub(in crate::diff) fn position(lines: Range<u64>) -> String {
     }
 }
 
-/// Writes a path as GNU diff does in its header: in quotes and escaped where it would be read as something
-/// else.
+/// Writes a path as GNU diff does in its header: in quotes and escaped if it would be misread otherwise.
 pub(in crate::diff) fn quoted(path: &str) -> String {
     if !path.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '"' | '\\')) {
         return path.to_owned();

@@ -1,7 +1,7 @@
-//! A unified diff, built from the changes that are known instead of from two whole files.
+//! A unified diff, built from known changes instead of two whole files.
 //!
-//! Only the lines around a change are asked for, so that the diff of a one-line edit in a gigabyte costs a
-//! few lines. Terminators are not shown: a line that is `\r\n` looks like one that is `\n`.
+//! Only the lines around a change are read, so that the diff of a one-line edit in a file of a gigabyte costs
+//! a few lines. Terminators are not shown: a line that ends with `\r\n` looks like one that ends with `\n`.
 
 mod bounded_text;
 mod changes;

@@ -291,7 +291,7 @@ fn case() -> impl Strategy<Value = (String, Vec<LineChange>, String)> {
 
 fn join(lines: &[String], open: bool) -> String {
     match lines.last() {
-        // A last line that is empty and has no terminator is no line at all.
+        // A last line that is empty and has no terminator is not a line.
         Some(last) if open && !last.is_empty() => lines.join("\n"),
         Some(_) => lines.join("\n") + "\n",
         None => String::new(),
@@ -310,7 +310,8 @@ fn the_last_line_goes_and_the_one_before_loses_its_terminator() {
     assert_eq!(patched(&old, &diff), "\n".repeat(21) + "a", "{diff}");
 }
 
-/// Tries every short beginning and end of a text, each with every small change; together, and far apart.
+/// Tries every short beginning and end of a text, each with every small change, both next to each other and
+/// far apart.
 #[test]
 fn every_small_diff_makes_the_new_text() {
     let texts: [&[&str]; 7] = [&[], &[""], &["a"], &["", ""], &["", "a"], &["a", ""], &["a", "a"]];

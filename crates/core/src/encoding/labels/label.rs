@@ -8,8 +8,8 @@ use crate::encoding::kind::Encoding;
 pub struct Label {
     /// The encoding.
     pub encoding: Encoding,
-    /// Whether a file that is created by this label starts with a byte order mark: only by `utf-16` and
-    /// `utf-32`, which are little-endian, and `utf-8-sig`.
+    /// Whether a new file with this label starts with a byte order mark. It does only with `utf-16` and
+    /// `utf-32`, which are little-endian, and with `utf-8-sig`.
     pub writes_bom: bool,
 }
 
@@ -19,9 +19,8 @@ pub(super) const LONGEST: usize = 24;
 impl Label {
     /// Returns the meaning of `text`, a label of the WHATWG Encoding Standard or the name or alias of a
     /// Python codec. Letter case, `-`, `_`, `.`, `:` and white space are ignored. `None` for anything else,
-    /// including the labels `replacement` and `x-user-defined`. Where the two lists disagree
-    /// about a name, the standard's meaning holds, except that ISO-8859-1 and ASCII are themselves and not
-    /// windows-1252.
+    /// including the labels `replacement` and `x-user-defined`. If the two lists disagree about a name, the
+    /// standard's meaning applies, except that ISO-8859-1 and ASCII do not mean windows-1252.
     ///
     /// ```
     /// use mcp_text_editor_core::encoding::{Encoding, Label};
@@ -50,8 +49,8 @@ impl Label {
     }
 
     /// Suggests a label for an unknown one: a label that is one typing error away (an extra, missing or wrong
-    /// letter, or two swapped neighbours), or one for which people use the word. `None` if none is near. A
-    /// digit never counts as a typing error, because `cp850` is not `cp950`.
+    /// letter, or two swapped neighbours), or a label for which people use the unknown word. `None` if there
+    /// is no such label. A digit never counts as a typing error, because `cp850` is not `cp950`.
     #[must_use]
     pub fn suggestion(text: &str) -> Option<&'static str> {
         let folded = fold(text)?;

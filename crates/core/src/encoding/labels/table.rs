@@ -1,4 +1,4 @@
-//! The table of names, canonical and others. No other file has a name of an encoding.
+//! The table of encodings' names, canonical and others. No other source file has a name of an encoding.
 
 use encoding_rs as w;
 
@@ -14,9 +14,9 @@ pub(super) const WITH_BOM: &[LabelRow] = &[
     LabelRow("utf-32", Encoding::Utf32Le, "utf32 u32"),
 ];
 
-/// Every other label. Where the WHATWG standard and Python disagree about a name, the standard's table
-/// applies, except for ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …)
-/// are missing on purpose.
+/// Every other label. If the WHATWG standard and Python disagree about a name, the standard's table applies,
+/// except for ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …) are
+/// missing on purpose.
 pub(super) static ROWS: &[LabelRow] = &[
     LabelRow(
         "utf-8",
@@ -141,8 +141,8 @@ pub(super) static ROWS: &[LabelRow] = &[
     LabelRow("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
 ];
 
-/// Words that people use for an encoding, folded. They are labels in neither list: errors suggest the label,
-/// and no call accepts the word.
+/// Words that people use for an encoding, folded. They are labels in neither list, and no call accepts them:
+/// errors suggest the label.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("utf8bom", "utf-8-sig"),
     ("utf8withbom", "utf-8-sig"),
@@ -158,7 +158,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
 ];
 
 impl LabelRow {
-    /// Returns its labels, folded.
+    /// Returns the labels of the row, folded.
     pub(super) fn labels(&self) -> impl Iterator<Item = &'static str> {
         self.2.split_ascii_whitespace()
     }
@@ -166,7 +166,7 @@ impl LabelRow {
 
 impl Encoding {
     /// Returns the canonical name, in lower case, from which [`Label::parse`](super::Label::parse) gives this
-    /// encoding again. For a table that no label leads to, returns its name in the WHATWG Encoding Standard.
+    /// encoding again. For a table that has no label here, returns its name in the WHATWG Encoding Standard.
     #[must_use]
     pub fn name(self) -> &'static str {
         let row = ROWS.iter().find(|LabelRow(_, candidate, _)| *candidate == self);

@@ -4,8 +4,8 @@ use super::label::*;
 use super::table::*;
 use crate::encoding::kind::Encoding;
 
-/// Names of all of Python's codecs (`encodings.aliases` and the modules of `encodings`, 3.11), by what they
-/// mean here. `none`: the WHATWG standard has no such table, or it is no character encoding.
+/// Names of all of Python's codecs (`encodings.aliases` and the modules of `encodings`, 3.11), grouped by
+/// their meaning here. `none`: the WHATWG standard has no such table, or the codec is no character encoding.
 const PYTHON: &str = "
     ascii = ascii 646 ansi_x3.4_1968 ansi_x3_4_1968 ansi_x3.4_1986 cp367 csascii ibm367 iso646_us
         iso_646.irv_1991 iso_ir_6 us us_ascii
@@ -83,7 +83,7 @@ const PYTHON: &str = "
         zlib_codec
 ";
 
-/// All labels of the WHATWG Encoding Standard, by what they mean here.
+/// All labels of the WHATWG Encoding Standard, grouped by their meaning here.
 const WHATWG: &str = "
     latin1 = l1 cp819 latin1 ibm819 iso88591 iso8859-1 iso-ir-100 iso-8859-1 iso_8859-1 csisolatin1
         iso_8859-1:1987
@@ -145,7 +145,7 @@ fn meaning(label: &str) -> String {
     })
 }
 
-/// Checks that every name in `list` means what stands at the start of its paragraph. Returns their number.
+/// Checks that every name in `list` has the meaning at the start of its paragraph. Returns their number.
 fn check(list: &str) -> usize {
     let (mut expected, mut count) = ("", 0);
     let words: Vec<&str> = list.split_whitespace().collect();
