@@ -8,7 +8,7 @@ use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
 use crate::config::Output;
 
-/// A program, and how much of a reply it shows to its model without a cut.
+/// A program, and how much of a reply it shows to its model without cutting it.
 #[derive(Debug)]
 pub struct ClientFacts {
     /// The `name` of its `clientInfo`.
@@ -31,7 +31,8 @@ pub struct ClientFacts {
 pub enum Name {
     /// Exactly this name.
     Is(&'static str),
-    /// A name that begins with this, and ends with the name under which a person has registered the server.
+    /// A name that begins with this text, and ends with the name under which a person has registered the
+    /// server.
     BeginsWith(&'static str),
 }
 
@@ -48,7 +49,7 @@ const fn capacity(unit: LengthUnit, escapes: u8, whole: usize, lines: u64) -> Ca
     Capacity { measure: Measure { unit, escapes }, whole, lines, text: None }
 }
 
-/// The capacity for an unknown program: less than that of each known one.
+/// The capacity for an unknown program: at most that of each known program.
 pub const UNKNOWN: Capacity = capacity(LengthUnit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
@@ -56,8 +57,8 @@ const ANY: u64 = u64::MAX;
 /// The programs that were measured. Each number is a few hundredths below the measured one.
 pub static CLIENTS: &[ClientFacts] = &[
     // Shows 50 000 UTF-16 units of text. In another measurement of this version, it showed as many units of
-    // the text as JSON, where a line end takes two; the capacity fits both. A reply in JSON is not escaped
-    // again.
+    // the text in escaped JSON, where a line end takes two units. The capacity fits both. A reply in JSON is
+    // not escaped again.
     ClientFacts {
         name: Name::Is("claude-code"),
         program: "Claude Code",
@@ -67,7 +68,8 @@ pub static CLIENTS: &[ClientFacts] = &[
         json: capacity(LengthUnit::Utf16, 0, 49_000, ANY),
     },
     // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000
-    // with gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
+    // with gpt-5.5, not escaped. A reply in JSON occurs twice in the result: as structured content, and as
+    // escaped text.
     ClientFacts {
         name: Name::Is("codex-mcp-client"),
         program: "Codex CLI",
@@ -134,13 +136,13 @@ pub struct AddedKey {
 }
 
 /// The keys that clients add. They are ignored at the top level of a call's arguments, whichever client
-/// calls: the call may come through a proxy, and a model may have copied them.
+/// calls, because the call may come through a proxy, and a model may have copied the keys.
 pub const ADDED_KEYS: &[AddedKey] = &[
-    // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with
-    // its value.
+    // Gemini CLI puts this key into the schema of every tool for its own scheduler, and sends it with its
+    // value to the server, too.
     AddedKey { name: "wait_for_previous", seen_in: "Gemini CLI 0.61.0, 2026-11-22" },
-    // Models add these to calls because tools of these clients demand them: it is a habit, not a mistake in
-    // the call.
+    // Models add these keys to calls out of habit, because tools of these clients require them. The call
+    // itself is not wrong.
     AddedKey { name: "instruction", seen_in: "Gemini CLI 0.61.0, of its `replace`, 2026-11-22" },
     AddedKey { name: "explanation", seen_in: "Copilot in VS Code, of `insert_edit_into_file`, 2026-11-23" },
     AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },

@@ -21,14 +21,14 @@ pub struct Config {
     pub output: Output,
     /// Whether text must match exactly, blanks at line ends included.
     pub strict: bool,
-    /// The most bytes of text that a read returns at once; `None` if that depends on the client.
+    /// The maximum bytes of text that a read returns at once; `None` if the limit depends on the client.
     pub max_response_bytes: Option<u64>,
     /// The limits of a call.
     pub limits: Limits,
 }
 
 impl Default for Config {
-    /// Returns what holds when no option is given.
+    /// Returns the values that apply without any option.
     fn default() -> Self {
         Self {
             tools: ToolSet::default(),
@@ -127,14 +127,14 @@ pub struct StateOptions {
     pub in_place: Patterns,
     /// The state directory; `None` if the platform has none.
     pub state_directory: Option<PathBuf>,
-    /// The other state directory, which servers may use that are of an earlier version or whose client passes
-    /// on no variable but `HOME`. `None` if an option names the state directory.
+    /// The other state directory. It may be used by servers of an earlier version, and by servers whose
+    /// client passes on only the variable `HOME`. `None` if an option names the state directory.
     pub other_state_directory: Option<PathBuf>,
     /// The bounds of the history; `None` for no history.
     pub history: Option<HistorySettings>,
 }
 
-/// The options on access to files, besides the allowed directories.
+/// The options on access to files, in addition to the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AccessOptions {
     /// Whether no file may be written.

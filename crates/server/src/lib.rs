@@ -7,8 +7,8 @@
 //! room imports only from those before it here: `tool_id`, `json`; `limits`, `problem`; `config`,
 //! `clients`; `context`; `render`; `history`, `arguments`; `tools`; `protocol`; `transport`; `cli`.
 //!
-//! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is one that
-//! the store has resolved.
+//! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is a path
+//! that the store has resolved.
 
 pub mod arguments;
 pub mod cli;

@@ -30,7 +30,7 @@ macro_rules! limits {
             /// Every limit, in the order in which they are documented.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Returns its name, for options and errors.
+            /// Returns the limit's name, for options and errors.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -42,13 +42,13 @@ macro_rules! limits {
                 match self { $(Self::$variant => $meaning,)* }
             }
 
-            /// Returns the unit in which it counts.
+            /// Returns the unit in which the limit counts.
             #[must_use]
             pub const fn unit(self) -> Unit {
                 match self { $(Self::$variant => Unit::$unit,)* }
             }
 
-            /// Returns the minimum and the maximum of its value.
+            /// Returns the minimum and the maximum of the limit's value.
             #[must_use]
             pub const fn bounds(self) -> (u64, u64) {
                 match self { $(Self::$variant => ($least, $most),)* }
@@ -118,7 +118,7 @@ impl Limits {
     }
 
     /// Finds the limit that a JSON text of this weight exceeds, if there is one. `outside` is the number of
-    /// outer levels, around the arguments, that do not count.
+    /// levels around the arguments, which do not count.
     #[must_use]
     pub fn exceeded_by(&self, weight: Weight, outside: u64) -> Option<Exceeded> {
         let depth = weight.depth.saturating_sub(outside);

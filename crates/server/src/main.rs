@@ -41,7 +41,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let other =
         command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
     let workspace = workspace::open(&command, other.as_deref())?;
-    // Landlock denies new listeners, and nothing is accepted before the process is confined.
+    // Landlock denies new listeners, so listening begins before. No connection is accepted before the process
+    // is confined.
     let listening = match &command.http {
         Some(settings) => {
             let listener = http::bind(settings.address);
@@ -49,7 +50,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         }
         None => None,
     };
-    // For the other subcommands no roots are open yet, and nothing that a model wrote is read.
+    // The other subcommands have no roots open yet, and read nothing that a model wrote.
     if matches!(command.action, Action::Serve | Action::Call { .. }) {
         confine(&workspace, landlock)?;
         if !workspace.is_read_only() {

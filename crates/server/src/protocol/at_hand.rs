@@ -1,9 +1,9 @@
 //! Fast path: answers a small read of cached files on the thread that reads the messages. Usually the system
-//! still has their content in memory, so the read takes a moment. If not, all later messages wait until a
-//! local disk has read up to 1 MiB of each file.
+//! still has their contents in memory, so the read is quick. If not, all later messages wait until a local
+//! disk has read up to 1 MiB of each file.
 //!
-//! The SDK does not see such a call, since its task for each request costs as much as the read. The answer is
-//! the one that the SDK would give.
+//! The SDK does not see such a call, because its task for each request costs as much as the read. The answer
+//! is the same as through the SDK.
 
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,12 +19,12 @@ use crate::limits::Exceeded;
 use crate::tool_id::ToolId;
 use crate::tools::read;
 
-/// The time for which a call may occupy the thread that reads and writes the messages of all calls. To read a
+/// The time for which a call may occupy the thread that reads and writes the messages of all calls. Reading a
 /// range from memory takes at most 5 ms (1 MB, built without optimisation, under strace), and such a call has
-/// few ranges. A call that takes longer is dropped here and starts again on another thread.
+/// few ranges. A call that takes longer than this time is dropped here, and starts again on another thread.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// The beginning of a session, which says how its requests are answered.
+/// The facts from the beginning of a session that determine how its requests are answered.
 #[derive(Clone, Debug)]
 pub struct Begun {
     /// The revision that was agreed on.
@@ -34,7 +34,7 @@ pub struct Begun {
 }
 
 impl Server {
-    /// Tells whether [`Server::answer_at_hand`] is worth a try, without a look at the files.
+    /// Tells whether [`Server::answer_at_hand`] is worth a try. Does not look at the files.
     #[must_use]
     pub fn can_be_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> bool {
         let ClientRequest::CallToolRequest(call) = request else { return false };
@@ -42,12 +42,12 @@ impl Server {
             && session_of(request.extensions().get::<RequestMetaObject>(), begun).is_some()
     }
 
-    /// Answers a call of a tool on this thread if it reads cached files only. It does not count against the
-    /// limit on concurrent calls: otherwise it could wait there, and all later messages with it. `begun` is
-    /// the beginning of the session, if it has begun.
+    /// Answers a tool call on this thread if it reads only cached files. The call does not count towards the
+    /// limit on concurrent calls: otherwise it could wait for its turn, and all later messages with it.
+    /// `begun` is the beginning of the session, if it has begun.
     ///
-    /// Returns `None` if a session has to handle the request. That is also the case if a file changes between
-    /// the check and the read, and the read then takes too long.
+    /// Returns `None` if a session must handle the request. It must also do so if a file changes between the
+    /// check and the read, and the read then takes too long.
     #[must_use]
     pub fn answer_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> Option<ServerResult> {
         self.answer_within(AT_ONCE, request, begun)
@@ -73,7 +73,7 @@ impl Server {
         let cancel = Cancel::never().within(limit);
         let run = AssertUnwindSafe(|| (tool.run)(context, arguments.clone(), &cancel));
         let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
-        // When its time is over, a read of several files returns only those that it has read so far.
+        // If the time is over, a read of several files returns only the files that it has read so far.
         if cancel.is_cancelled() {
             return None;
         }
@@ -89,7 +89,7 @@ impl Server {
 }
 
 /// Returns the revision and the client that a request names, or else those of its session. Returns `None` if
-/// the SDK has to decide: for a request that names another revision than 2026-07-28, or that is invalid.
+/// the SDK must decide: if the request names a revision other than 2026-07-28, or is invalid.
 fn session_of<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
     let is_own = |key: &String| key.starts_with("io.modelcontextprotocol/");
     let Some(meta) = meta.filter(|meta| meta.0.0.keys().any(is_own)) else {
@@ -147,7 +147,7 @@ mod tests {
             eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
             return;
         }
-        // Other calls take the whole limit.
+        // Other calls use up the whole limit on concurrent calls.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let turns = server.context().config.limits.size(Limit::Calls);
         let _taken: Vec<_> = (0..turns).map(|_| runtime.block_on(server.turns.next(false))).collect();

@@ -1,4 +1,4 @@
-//! Answers each MCP request of a session, whatever becomes of the work behind it.
+//! Answers each MCP request of a session, even if its work fails, is cancelled or panics.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,8 +24,8 @@ use crate::render::limits;
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, Tool};
 
-/// The time in milliseconds for which a client may keep the description of the server and its tools. These
-/// are fixed for the life of the process; the next process may have other options.
+/// The time in milliseconds for which a client may keep the description of the server and its tools. They are
+/// fixed for the life of the process, but the next process may have other options.
 pub(super) const FRESH_MS: u64 = 300_000;
 
 /// Answers the requests of one session.
@@ -36,7 +36,7 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Begins a session with this server. The history keeps its edits under this name; `None` for a request
+    /// Begins a session with this server. `session` is its name in the history of edits; `None` for a request
     /// that belongs to no session.
     pub(super) fn new(server: Server, session: Option<Arc<str>>) -> Self {
         Self { server, session }
@@ -178,7 +178,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A request of a known method arrives here when its parameters do not have the method's form.
+        // A request of a known method arrives here if its parameters do not have the method's form.
         match request.method.as_str() {
             "tools/call" => Err(ErrorData::invalid_params(
                 "tools/call takes params of the form {\"name\": STRING, \"arguments\": OBJECT}",
@@ -198,7 +198,7 @@ fn shows_views(request: &RequestContext<RoleServer>) -> bool {
     resources::are_views_shown(request.client_capabilities().as_ref())
 }
 
-/// Whether the client that has sent a request has said that it knows skills.
+/// Whether the client of a request has declared that it knows skills.
 pub(super) fn knows_skills(request: &RequestContext<RoleServer>) -> bool {
     resources::are_skills_known(request.client_capabilities().as_ref())
 }
@@ -212,7 +212,7 @@ fn resources_of(request: &RequestContext<RoleServer>, method: &str) -> Result<(b
     }
 }
 
-/// Declares the extension, and the resources that are its views.
+/// Declares the extension for views, and resources, because the views are resources.
 pub(super) fn declare_views(capabilities: &mut ServerCapabilities) {
     capabilities.extensions = Some(resources::views_declared());
     capabilities.resources = Some(ResourcesCapability::default());

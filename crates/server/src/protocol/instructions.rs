@@ -1,6 +1,6 @@
 //! The instructions: the text about the whole server that clients show to models. Some clients show only the
-//! first 240 characters, so these say what the server is for, when to prefer it, and where it works. Others
-//! cut the text after 2 048 characters.
+//! first 240 characters, so these say what the server is for, when to prefer it, and which directories it
+//! serves. Others cut the text after 2 048 characters.
 
 use mcp_text_editor_store::Workspace;
 
@@ -12,7 +12,7 @@ use crate::tool_id::ToolId;
 /// The number of characters that some clients show.
 const HEAD: usize = 240;
 
-/// The maximum number of characters: a widely used client cuts the text there.
+/// The maximum number of characters, because a widely used client cuts the text there.
 const MAX: usize = 2_048;
 
 /// The mark in place of names that do not fit.
@@ -93,9 +93,9 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     out.text
 }
 
-/// Names directories in at most `capacity` characters. Returns the number of served ones that it names, and
-/// the text. It names first one served directory, then as many as fit of those that are not served, so that
-/// models can tell their users, and then the other served ones.
+/// Names directories in at most `capacity` characters. Returns the number of served directories that it
+/// names, and the text. First comes one served directory, then as many as fit of those that are not served,
+/// so that models can tell their users, and then the other served directories.
 fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -114,8 +114,8 @@ fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, Stri
     (many, kept(many) + &lost(not))
 }
 
-/// Lists the first `many` of some names, says how many more there are, and adds a note. Returns an empty text
-/// for no names.
+/// Lists the first `many` names, the number of the others, and a note. Returns an empty text if there are no
+/// names.
 fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
     let list = match names.split_at_checked(many).unwrap_or((names, &[])) {
         ([], []) => return String::new(),
@@ -144,8 +144,8 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     out.text
 }
 
-/// Says what a person can do, then why each directory is not served, up to a text of `limit` characters. The
-/// first part is so long that the paths after it begin after [`HEAD`], and are not cut there.
+/// Adds what a person can do, and then why each directory is not served, until the text has `limit`
+/// characters. The first part is so long that the paths after it begin after [`HEAD`], and are not cut there.
 fn explain(out: &mut Text, missing: &[Missing], limit: usize) {
     if missing.is_empty() {
         return;
@@ -247,7 +247,7 @@ mod tests {
     fn names() -> impl Strategy<Value = Vec<String>> {
         let name = prop_oneof![4 => "/[a-zé]{1,12}", 4 => "/[a-z]{20,60}/[é]{1,30}", 2 => "/[a-z]{150,260}", 1 => "/[a-z]{1800,2300}"];
         prop::collection::vec(name, 0..12).prop_map(|names| {
-            // Each ends in a mark of its own, so that none is a part of another.
+            // Each name ends in a mark of its own, so that no name is a part of another.
             names.into_iter().enumerate().map(|(index, name)| format!("{name}<{index:02}>")).collect()
         })
     }
@@ -264,7 +264,7 @@ mod tests {
             let absent: Vec<Missing> = missing.iter().map(|name| absent(name)).collect();
             let told = compose(offered, &served, &absent);
             prop_assert!(length(&told) <= MAX);
-            // The name of one tool is a part of another's.
+            // One tool's name is a part of another's, so whole words are compared.
             let words: Vec<&str> = told.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).collect();
             for tool in ToolId::ALL {
                 prop_assert!(offered(*tool) || !words.contains(&tool.name()), "{}: {}", tool.name(), told);
@@ -273,7 +273,7 @@ mod tests {
             for name in served.iter().chain(&missing) {
                 let start = told.find(name.as_str()).map(|at| length(&told[..at]));
                 prop_assert!(start.is_none_or(|start| start >= HEAD || start + length(name) <= HEAD), "{name} in {head}");
-                // No part of a name stands without the rest of it.
+                // No part of a name occurs without the rest of it.
                 let piece: String = name.chars().take(length(name) - 1).collect();
                 prop_assert_eq!(told.matches(&piece).count(), told.matches(name.as_str()).count());
             }

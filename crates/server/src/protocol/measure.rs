@@ -1,6 +1,6 @@
 //! Counts calls, for `/metrics`. Only names of tools and codes of errors are recorded: no path, and no text.
 //!
-//! Only a process that serves HTTP has metrics. Without them a call is not even timed.
+//! Only a process that serves HTTP has metrics. Other processes do not even time calls.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::problem::Failure;
 
-/// The content type of what [`text`] returns.
+/// The content type of the text that [`text`] returns.
 pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// The bounds of the histograms' buckets, in seconds. An edit of a small file takes some milliseconds, the
-/// wait for a lock up to ten seconds, and a call by default two minutes at most.
+/// wait for a lock up to ten seconds, and a call by default at most two minutes.
 const BOUNDS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0, 120.0];
 
@@ -53,7 +53,7 @@ struct Metrics {
     call_time: Family<ByTool, Histogram, fn() -> Histogram>,
     lock_wait: Histogram,
     recoveries: Counter,
-    /// The records of this process in the shared database.
+    /// The number of this process's records in the shared database.
     records: Gauge,
     database_wait: Histogram,
     database_errors: Counter,
@@ -94,7 +94,7 @@ impl Metrics {
     }
 }
 
-/// Registers a count. The encoding adds `_total` to the name of one that only rises.
+/// Registers a count. The encoding adds `_total` to the name of a count that only rises.
 fn counted<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(name, help, metric.clone());
@@ -112,7 +112,7 @@ fn times() -> Histogram {
     Histogram::new(BOUNDS)
 }
 
-/// Creates the metrics of the process, if it has none yet. From now on they count.
+/// Creates the metrics of the process, if it has none yet. Events are counted from then on.
 pub(super) fn install() {
     METRICS.get_or_init(Metrics::new);
 }

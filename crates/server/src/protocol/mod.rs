@@ -1,4 +1,4 @@
-//! MCP: the server of a process, its sessions, and how their requests are answered.
+//! MCP: the server of a process, its sessions, and the answers to their requests.
 
 pub mod at_hand;
 mod call;

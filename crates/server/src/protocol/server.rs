@@ -1,8 +1,9 @@
-//! The server of a process: its tools, and its calls, of which no more work at a time than the limit allows.
+//! The server of a process: its tools, and its calls. At most as many calls work at the same time as the
+//! limit allows.
 //!
 //! Calls work on blocking threads, except those whose results are at hand (`at_hand`). Calls beyond the limit
-//! wait for their turn, whichever session they come from. A call that panics is answered, and ends nothing
-//! else.
+//! wait for their turn, whichever session they come from. A call that panics is answered with an error, and
+//! nothing else ends.
 
 use std::fmt;
 use std::pin::Pin;
@@ -23,8 +24,8 @@ use crate::limits::Limit;
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
-/// The time that calls which change nothing have once the process ends: enough for the calls of a script that
-/// pipes them in and then reads the answers, less than clients wait before they kill.
+/// The time that calls which change nothing have once the process must end. It is enough for a script that
+/// pipes in calls and then reads the answers, and less than clients wait before they kill the process.
 const LAST_LOOKS: Duration = Duration::from_secs(1);
 
 /// The interval of the reports. The least patient clients give up after ten seconds without one, opencode
@@ -117,7 +118,8 @@ impl Server {
         Self { progress_every, ..self }
     }
 
-    /// Remembers what the only connection of this server is shown of files, if a tool that reads is offered.
+    /// Makes the server, which must have only one connection, remember what the client is shown of files.
+    /// Does nothing if no tool that reads is offered.
     #[must_use]
     pub fn remembering(self) -> Self {
         let mut context = (*self.context).clone();
@@ -125,15 +127,15 @@ impl Server {
         Self { context: Arc::new(context), ..self }
     }
 
-    /// Has calls timed and counted.
+    /// Makes the server time and count calls.
     #[must_use]
     pub fn measured(self) -> Self {
         measure::install();
         Self { is_measured: true, ..self }
     }
 
-    /// Ends the server: its calls that change nothing are cancelled in a moment, since hardly anybody waits
-    /// for their answers. Edits are completed.
+    /// Ends the server. Calls that change nothing are cancelled after `LAST_LOOKS`, because hardly any client
+    /// waits for their answers. Edits are completed.
     pub fn end(&self) {
         self.last_looks.get_or_init(|| Instant::now() + LAST_LOOKS);
     }
@@ -154,7 +156,7 @@ impl Server {
         self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.id))
     }
 
-    /// Returns the tools that are offered as clients see them.
+    /// Returns the offered tools as clients see them.
     #[must_use]
     pub fn listed(&self) -> &[ListedTool] {
         self.listed.get_or_init(|| {
@@ -181,7 +183,7 @@ impl Server {
         listed
     }
 
-    /// Returns what a model is told of the server as a whole, its roots included as far as there is room.
+    /// Returns the text about the whole server that models are shown, with as many of its roots as fit.
     #[must_use]
     pub fn instructions(&self) -> String {
         instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace)

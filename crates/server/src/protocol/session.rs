@@ -1,10 +1,10 @@
-//! A session: how it begins. No message that comes before its beginning ends it.
+//! A session and its beginning. No message before the beginning ends the session.
 //!
-//! The SDK's `serve` has a phase of its own for the handshake and gives up on a first message that it does
-//! not expect. Here all messages take one way. A request is served if it says by itself what a handshake
-//! would have said (from revision 2026-07-28 on), if it comes after `initialize`, or if it is `initialize` or
-//! `ping`. So both ways can be mixed in any order; a request that is refused changes nothing, and
-//! notifications and responses that nobody waits for are ignored.
+//! The SDK's `serve` has a phase of its own for the handshake, and ends the session at an unexpected first
+//! message. Here all messages are treated alike. A request is served if it states the facts of a handshake
+//! itself (from revision 2026-07-28 on), if it comes after `initialize`, or if it is `initialize` or `ping`.
+//! So requests with and without a handshake can be mixed in any order. A request that is refused changes
+//! nothing. Unexpected notifications and responses are ignored.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -31,18 +31,18 @@ const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, b
 #[derive(Debug)]
 pub struct Session(Handler);
 
-/// Starts a session, which goes on until its input ends. Must be called on a runtime.
+/// Starts a session, which lasts until its input ends. Must be called within a runtime.
 pub fn start<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
 ) -> RunningService<RoleServer, Session> {
-    // The standard library seeds it from the system, so that each one differs.
+    // The standard library seeds `RandomState` from the system, so that each name differs.
     let name = format!("{:016x}", RandomState::new().build_hasher().finish());
     serve_directly(Session(Handler::new(server, Some(name.into()))), transport, None)
 }
 
-/// Starts a session for a single request of any kind. Its client is taken to speak this revision and, if
-/// `shows_views`, to show views; its name is not known. Must be called on a runtime.
+/// Starts a session for a single request of any kind. The client is assumed to speak this revision and, if
+/// `shows_views`, to show views; its name is not known. Must be called within a runtime.
 pub fn start_alone<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
@@ -62,8 +62,7 @@ impl Service<RoleServer> for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         if let ClientRequest::InitializeRequest(request) = &request {
-            // Later requests are answered by the revision that was agreed on, not by the one that was asked
-            // for.
+            // Later requests are answered by the revision that was agreed on, not by the requested one.
             let mut agreed = self.0.negotiate_initialize(&request.params)?;
             if resources::are_views_shown(Some(&request.params.capabilities)) {
                 declare_views(&mut agreed.capabilities);
@@ -74,8 +73,8 @@ impl Service<RoleServer> for Session {
             return Ok(ServerResult::InitializeResult(agreed));
         }
         let stands_alone = || context.meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
-        // A custom request is one of an unknown method, or a malformed one, such as an `initialize`. It is
-        // answered with what is wrong with it.
+        // A custom request is a request of an unknown method, or a malformed one of a known method, such as
+        // `initialize`. The answer says what is wrong with it.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
         let skill = knows_skills(&context).then(|| resources::answer(&request, FRESH_MS)).flatten();
         if let Some(answer) = skill {

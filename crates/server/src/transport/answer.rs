@@ -1,8 +1,8 @@
 //! Writes the answer to a request as JSON: [`write`].
 //!
 //! Nearly all of an answer is the text of a tool's result. `serde_json` escapes it byte by byte, which took a
-//! sixth of a read of 1 MB; this module examines eight bytes at once. `serde_json` writes all else from the
-//! SDK's types.
+//! sixth of the time of a read of 1 MB. This module examines eight bytes at once. `serde_json` writes the
+//! rest from the SDK's types.
 
 use memchr::memmem;
 use rmcp::RoleServer;
@@ -13,7 +13,7 @@ use rmcp::service::TxJsonRpcMessage;
 /// would be escaped.
 const TEXT: &[u8] = br#""content":[{"type":"text","text":""#;
 
-/// Appends an answer as JSON. After an error, `out` may end with a part of it.
+/// Appends an answer as JSON. After an error, `out` may end with a part of the answer.
 pub(super) fn write(mut answer: TxJsonRpcMessage<RoleServer>, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let begin = out.len();
     let Some(text) = text_of(&mut answer).map(std::mem::take) else {
@@ -27,7 +27,7 @@ pub(super) fn write(mut answer: TxJsonRpcMessage<RoleServer>, out: &mut Vec<u8>)
         out.extend_from_slice(&after);
         return Ok(());
     }
-    // The SDK wrote the text in another form.
+    // The SDK wrote the result in another form, so `serde_json` writes all of it.
     out.truncate(begin);
     if let Some(emptied) = text_of(&mut answer) {
         *emptied = text;
@@ -64,8 +64,8 @@ fn escape(text: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// Splits a text at the first byte that does not stand for itself in a JSON string: a quote, a backslash or a
-/// control character.
+/// Splits a text at the first byte that a JSON string must escape: a quote, a backslash or a control
+/// character. Returns `None` if there is none.
 fn split_at_escaped(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);

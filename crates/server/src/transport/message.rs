@@ -1,5 +1,5 @@
-//! Parses a message as it arrives, in a line or in a body, after counting its values. A message that is
-//! refused has an error, and the ids of its requests.
+//! Parses a message as it arrives, in a line or in a body, after counting its values. For a text that is
+//! refused, returns an error and the ids of the requests in it.
 
 use std::fmt;
 
@@ -27,8 +27,8 @@ pub(super) enum MessageUnit {
     Item,
 }
 
-/// A text that arrived, and the number of its values. It is parsed only once the intake has capacity for
-/// them.
+/// A text that arrived, and the number of its values. It is parsed only once the intake, the budget for
+/// requests, has capacity for the values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeighedText<'a> {
     text: &'a [u8],
@@ -49,7 +49,7 @@ pub(super) struct Refused {
 const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
                      was not carried out";
 
-/// The depth of a call's arguments in its message.
+/// The depth at which the arguments of a call are in its message.
 const ENVELOPE: u64 = 2;
 
 /// The number of bytes that each value of a message counts for. The largest is an object of one field.
@@ -69,7 +69,7 @@ impl<'a> WeighedText<'a> {
         Self { text, weight, exceeded: limits.exceeded_by(weight, ENVELOPE) }
     }
 
-    /// Returns the number of values of the parsed message; 0 if it exceeds a limit, since it is not parsed
+    /// Returns the number of values of the parsed message; 0 if it exceeds a limit, because it is not parsed
     /// whole then.
     pub(super) fn values(self) -> u64 {
         if self.exceeded.is_some() { 0 } else { self.weight.values }
@@ -77,9 +77,9 @@ impl<'a> WeighedText<'a> {
 
     /// Parses the message.
     ///
-    /// A call whose arguments have too many values, or nest too deeply, is parsed without them: as values
-    /// they would take many times their length. It gets [`Exceeded`] among its extensions, so that the tool
-    /// answers it.
+    /// A call whose arguments have too many values, or nest too deeply, is parsed without its arguments,
+    /// which would take many times their length in memory. The call gets [`Exceeded`] among its extensions,
+    /// so that the tool answers with the error.
     pub(super) fn parse(self, unit: MessageUnit, limits: &Limits) -> Result<Message, Box<Refused>> {
         let parsed = match (std::str::from_utf8(self.text), self.exceeded) {
             (Ok(text), None) => parse_text(text, unit),
@@ -96,7 +96,7 @@ impl<'a> WeighedText<'a> {
     }
 }
 
-/// Refuses a text that was longer than the limit. Only this scan of it was kept.
+/// Refuses a text that was longer than the limit. Only the scan of the text was kept.
 pub(super) fn too_long(scan: MessageScan, unit: MessageUnit, limits: &Limits) -> Refused {
     let message = format!(
         "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
@@ -134,7 +134,7 @@ fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     })
 }
 
-/// Parses a message that exceeds a limit, without its arguments. Any other than the call of a tool is an
+/// Parses a message that exceeds a limit, without its arguments. Any message that is not a tool call is an
 /// error.
 fn parse_without_arguments(
     text: &[u8],
@@ -160,8 +160,8 @@ fn parse_without_arguments(
     }
 }
 
-/// Says what is wrong with a text, without quoting it: it may hold text of a file, and the error goes to the
-/// log.
+/// Describes what is wrong with a text, without quoting it, as it may have text of a file and the error is
+/// logged.
 fn error_of(error: &serde_json::Error, unit: MessageUnit) -> ErrorData {
     match error.classify() {
         // The texts of these errors name positions and kinds, never contents.
@@ -175,7 +175,7 @@ fn parse_error(message: String) -> ErrorData {
 }
 
 impl MessageUnit {
-    /// Returns the answer to JSON that is no message.
+    /// Returns the error for JSON that is not a message.
     const fn no_message(self) -> &'static str {
         match self {
             Self::Line => "the line is not a JSON-RPC 2.0 message",
@@ -184,7 +184,7 @@ impl MessageUnit {
         }
     }
 
-    /// Returns the answer to several messages at once.
+    /// Returns the error for several messages at once.
     const fn no_batches(self) -> &'static str {
         match self {
             Self::Line => "batches are not served; send each request as a line of its own",

@@ -1,9 +1,9 @@
-//! Reads the call of a tool, a session's most frequent message, straight from its text.
+//! Reads a tool call, a session's most frequent message, directly from its text.
 //!
 //! The SDK tries each kind of message in turn: it keeps the whole message as values, and makes an error for
-//! each of a dozen kinds of request before it reaches that of a call. This module reads only messages with
+//! each of a dozen kinds of requests before it tries the tool call. This module reads only messages with
 //! exactly the fields below. The SDK reads all others, so it still decides which messages are accepted, and
-//! as what.
+//! how they are understood.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -33,7 +33,8 @@ struct PlainParams {
     meta: Option<JsonObject>,
 }
 
-/// Reads a call of a tool. Returns `None` for every other text, also one that the SDK would read as a call.
+/// Reads a tool call. Returns `None` for every other text, even for a call that the SDK can read but this
+/// module cannot.
 pub(super) fn parse(text: &str) -> Option<RxJsonRpcMessage<RoleServer>> {
     let PlainCall { id, params, .. } = serde_json::from_str(text).ok()?;
     let mut called = CallToolRequestParams::new(params.name);
@@ -51,7 +52,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a part of a call as text: usually a right one, sometimes one of another kind, missing or
+    /// Returns a field of a call as text: usually valid, sometimes with a value of another kind, missing or
     /// doubled.
     fn part(
         key: &'static str,
@@ -132,7 +133,7 @@ mod tests {
         shuffled.prop_map(|parts| object(&parts))
     }
 
-    /// Checks that whatever is read here is what the SDK reads.
+    /// Checks that each call that is read here is equal to what the SDK reads.
     #[test]
     fn agrees_with_the_sdk() {
         // Without optimisation the SDK needs more stack to read a message than the thread of a test has.
@@ -140,8 +141,8 @@ mod tests {
             proptest!(ProptestConfig::with_cases(2_000), |(text in message())| {
                 let by_sdk = serde_json::from_str::<RxJsonRpcMessage<RoleServer>>(&text);
                 if let Some(own) = parse(&text) {
-                    // This form compares messages by their content, but extensions only by their types. So
-                    // `meta` compares that one.
+                    // The `Debug` form shows the contents of messages, but of extensions only the types. So
+                    // the `_meta` is compared separately.
                     prop_assert_eq!(format!("{own:?}"), format!("{:?}", by_sdk.unwrap()));
                     prop_assert_eq!(meta(&own), meta(&serde_json::from_str(&text).unwrap()));
                 }

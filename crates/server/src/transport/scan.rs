@@ -1,4 +1,4 @@
-//! Finds the requests in a line or a body that cannot be parsed: one that is too long, is broken, or has
+//! Finds the requests in a line or a body that cannot be parsed because it is too long, is broken, or has
 //! several messages.
 //!
 //! It keeps only ids and methods, and never says that a line is well-formed.
@@ -44,7 +44,7 @@ pub(super) struct MessageScan {
 enum Id {
     #[default]
     None,
-    /// One that no request can have.
+    /// An id that no request can have.
     Wrong,
     Read(RequestId),
 }
@@ -72,13 +72,13 @@ impl MessageScan {
 
     /// Returns the ids of the requests in the line, in their order, once the whole line was fed; `None` for
     /// an id that is neither a string nor an integer of 64 bits, or is too long. If the line ends within a
-    /// message, the part before counts.
+    /// message, the part before the end counts.
     pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
         self.requests
     }
 
-    /// Tells whether the line's value began as an array, as far as it was fed.
+    /// Tells whether the value in the part of the line that was fed begins as an array.
     pub(super) fn is_batch(&self) -> bool {
         self.batch
     }
@@ -214,7 +214,7 @@ mod tests {
         check(br#"{"method":"x","id":1e2}"#, "100");
         check(br#"{"id":1,"id":2,"method":"x","id":3}"#, "3");
         check(br#"{"id":1,"method":"x","id":null}"#, "?");
-        // Broken text in strings; words that are no JSON; an early end.
+        // Broken text in strings; words that are not JSON; an early end.
         check(b"{\"method\":\"x\",\"params\":[\"\\ud800\",\"\xff\",\"\x01\\q\"],\"id\":9}", "9");
         check(br#"{"method":"x","params":{bad, NaN},"id":9}"#, "9");
         check(br#"{"method":"x","id":9,"params":{"a":["b"#, "9");
@@ -283,7 +283,7 @@ mod tests {
             sizes in prop::collection::vec(1_usize..9, 1..4),
         ) {
             let spell = |value: &Value| if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-            // Written by hand, so that keys come twice.
+            // The object is written by hand, so that keys can be repeated.
             let fields: Vec<String> = fields
                 .iter()
                 .map(|(key, value)| format!("{}:{}", Value::from(key.as_str()), spell(value).unwrap()))

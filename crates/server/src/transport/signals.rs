@@ -1,4 +1,4 @@
-//! The signals by which a process is told to end.
+//! The signals that ask a process to end.
 
 use std::io;
 
@@ -26,11 +26,11 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Handles interrupts from the keyboard by doing nothing, from now on. They are meant for another process at
-/// the same terminal, for which this one waits.
+/// Ignores interrupts from the keyboard from now on. They are meant for another process at the same terminal,
+/// for which this process waits.
 pub(crate) fn outlive_interrupts() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // Once tokio handles a signal, it does so for as long as the process lives, even if nobody listens.
+    // Once tokio handles a signal, it does so until the process ends, even if nobody listens.
     let _within = runtime.enter();
     #[cfg(unix)]
     drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?);
@@ -40,8 +40,8 @@ pub(crate) fn outlive_interrupts() -> io::Result<()> {
 }
 
 /// Returns the receiver of [`of_the_end`] in the first process of a container, where the signals have no
-/// default action (`pid_namespaces(7)`). They end every other process at once, so its receiver never gets an
-/// item.
+/// default action (`pid_namespaces(7)`). In every other process, the signals end the process at once, so the
+/// receiver never gets an item.
 pub(super) fn of_the_end_if_ignored() -> io::Result<mpsc::UnboundedReceiver<()>> {
     if cfg!(unix) && std::process::id() == 1 { of_the_end() } else { Ok(mpsc::unbounded_channel().1) }
 }

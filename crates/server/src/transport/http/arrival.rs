@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep_until};
 use super::intake::{Ended, Intake, Share};
 use crate::json::{LexemeKind, Lexer};
 
-/// The time that a client may take to send a body. The time in which the body waits for capacity does not
-/// count, here and below.
+/// The time that a client may take to send a body. Here and below, the time for which the body waits for
+/// capacity does not count.
 const MAX_TIME: Duration = Duration::from_mins(1);
 
-/// The time that a body has while other requests wait for capacity; each MiB that has arrived adds
+/// The time that a body has to arrive while other requests wait for capacity. Each MiB that has arrived adds
 /// `GRACE_PER_MIB`.
 const GRACE: Duration = Duration::from_secs(5);
 const GRACE_PER_MIB: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(super) enum BodyError {
     Broken,
     /// It took too long.
     Late,
-    /// It arrived slowly while others waited for capacity.
+    /// It arrived slowly while other requests waited for capacity.
     Slow,
     /// The process ends.
     Ended,
@@ -73,7 +73,7 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
             frame = body.frame() => frame,
         };
         let Some(frame) = frame else { return Ok(text) };
-        // A frame without data has trailers, which mean nothing here.
+        // A frame without data has trailers, which are ignored.
         let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
         let length = text.len() + data.len();
         if length > limit {
@@ -95,8 +95,9 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
-/// Reads and discards the rest of an unwanted body: a client whose connection is closed while it sends sees
-/// an error of the connection, and not the response. Stops after `limit` bytes, or after the time `GRACE`.
+/// Reads and discards the rest of an unwanted body, because a client whose connection is closed while it
+/// sends sees a connection error instead of the response. Stops after `limit` bytes, or after the time
+/// `GRACE`.
 pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize, intake: &Intake) {
     let deadline = Instant::now() + GRACE;
     let mut discarded = 0;

@@ -1,4 +1,4 @@
-//! The body of a response: one text, or events as they come, such as those of a call in work.
+//! The body of a response: one text, or events as they occur, such as the progress of a call in work.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -23,13 +23,13 @@ use crate::transport::answer;
 #[derive(Debug)]
 pub(super) struct Body {
     content: Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>,
-    /// Held until the whole body has been handed over.
+    /// Held until the whole body has been passed to the connection.
     #[expect(dead_code, reason = "held only to be dropped")]
     work: Option<ConnectionWork>,
 }
 
 impl Body {
-    /// Has the connection count as one at work until the body has been handed over.
+    /// Makes the connection count as working until the body has been passed to it.
     pub(super) fn during(self, work: ConnectionWork) -> Self {
         Self { work: Some(work), ..self }
     }
@@ -66,7 +66,7 @@ pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body>
     of(status, "text/plain; charset=utf-8", text)
 }
 
-/// Makes a response of serialised JSON, or of the failure to serialise it.
+/// Makes a response of serialised JSON, or an error response if serialising failed.
 pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> Response<Body> {
     match written {
         Ok(bytes) => of(status, "application/json", bytes),
@@ -74,15 +74,15 @@ pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> 
     }
 }
 
-/// Makes a response of the answer to a request.
+/// Makes the response with the answer to a request.
 pub(super) fn answer(status: StatusCode, answer: TxJsonRpcMessage<RoleServer>) -> Response<Body> {
     let mut bytes = Vec::new();
     let written = answer::write(answer, &mut bytes);
     json(status, written.map(|()| bytes))
 }
 
-/// Makes the response to a request that was not carried out. Without an id, the id is null (JSON-RPC 2.0,
-/// section 5).
+/// Makes the response to a request that was not carried out. If `id` is `None`, the id in it is null
+/// (JSON-RPC 2.0, section 5).
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorData) -> Response<Body> {
     json(status, serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})))
 }
@@ -116,12 +116,12 @@ pub(super) fn stream(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Without this nginx would hold the events back.
+    // Without this header, nginx would hold the events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
-/// The messages of a call, each as an event, up to its answer. Dropping this withdraws the call.
+/// The messages of a call, each as an event, up to the answer. Dropping this value withdraws the call.
 #[derive(Debug)]
 struct Events {
     first: Option<Bytes>,
@@ -156,7 +156,7 @@ fn event(message: TxJsonRpcMessage<RoleServer>) -> Bytes {
     if answer::write(message, &mut event).is_err() {
         event.truncate(begin);
     }
-    // The message has no line end: JSON escapes those in strings.
+    // The message has no line end, as JSON escapes line ends in strings.
     event.extend_from_slice(b"\n\n");
     event.into()
 }

@@ -22,14 +22,14 @@ use tokio::time::{Sleep, sleep};
 use super::body::Body;
 use super::places::{Closed, ConnectionPlace, Places};
 
-/// The most bytes of a request's head. A connection reads ahead twice as many at most.
+/// The maximum bytes of a request's head. A connection reads ahead at most twice as many.
 const HEAD: usize = 32 << 10;
 
-/// The time that a connection may be idle. nginx closes its own idle connections after a minute; this is
-/// longer, so that no request meets a connection that is being closed.
+/// The time that a connection may be idle. nginx closes its own idle connections after a minute. This time is
+/// longer, so that nginx never sends a request on a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(75);
 
-/// The longest time in which a client takes nothing of an answer, once the system's buffers are full.
+/// The maximum time for which a client may read nothing of an answer, once the system's buffers are full.
 const UNREAD: Duration = Duration::from_secs(30);
 
 /// The pause after a connection could not be accepted, for instance because too many files are open.
@@ -44,7 +44,7 @@ pub(super) struct ConnectionEnds {
 
 /// The responder to the requests of all connections.
 pub(super) trait Responder: Send + Sync + 'static {
-    /// Answers a request of the connection at this place, whatever it is.
+    /// Answers any request of the connection at this place.
     fn answer(
         &self,
         request: Request<Incoming>,
@@ -52,8 +52,8 @@ pub(super) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Accepts connections for ever, while there are places. Once `stopped` changes, each connection ends after
-/// its answer in work.
+/// Accepts connections for ever, as places become free. Once `stopped` changes, each connection ends after
+/// the answer in work.
 pub(super) async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
@@ -81,7 +81,7 @@ async fn serve(
     mut closed: Closed,
     mut stopped: watch::Receiver<()>,
 ) {
-    // An answer is written as a whole, so that a wait for more bytes would gain nothing.
+    // An answer is written as a whole, so waiting for more bytes would gain nothing.
     let _ = stream.set_nodelay(true);
     let ends = stream
         .peer_addr()
@@ -115,7 +115,7 @@ async fn serve(
                 tracing::debug!("a connection was closed, for a new one or for the end");
                 return;
             }
-            // The sender is dropped when the process is to end.
+            // The sender is dropped when the process must end.
             _ = stopped.changed(), if !is_ending => {
                 is_ending = true;
                 connection.as_mut().graceful_shutdown();

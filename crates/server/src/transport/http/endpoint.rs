@@ -39,18 +39,18 @@ pub(super) struct Endpoint {
     intake: Arc<Intake>,
 }
 
-/// The header of a session's id. Clients of the revisions before 2026-07-28 send it with each request, as the
-/// answer to `initialize` had it. There are no sessions here: its value tells any process that serves a
-/// request that the client shows views. Other clients do not get the header.
+/// The header of a session's id. Clients of the revisions before 2026-07-28 send it with each request, as
+/// they got it in the answer to `initialize`. This server has no sessions: the value tells whichever process
+/// serves a request that the client shows views. Other clients do not get the header.
 const SESSION: &str = "mcp-session-id";
 const WITH_VIEWS: &str = "views";
 
 /// A response that ends the checks of a request.
 type Refusal = Box<Response<Body>>;
 
-/// The fate of a message.
+/// The outcome of a message.
 enum MessageOutcome {
-    /// A request of this revision is in work.
+    /// The message is a request of this revision, and is in work.
     Exchange(Exchange, ProtocolVersion),
     /// The message is a call whose result is at hand.
     Answered(Box<TxJsonRpcMessage<RoleServer>>),
@@ -67,7 +67,7 @@ impl Responder for Endpoint {
 }
 
 impl Endpoint {
-    /// Makes the endpoint of a server, with the budget for what arrives.
+    /// Makes the endpoint of a server, with the budget for arriving requests.
     pub(super) fn new(server: Server, settings: HttpSettings, intake: Arc<Intake>) -> Self {
         Self { server, settings, intake }
     }
@@ -101,14 +101,15 @@ impl Endpoint {
             matches!(method, Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS);
         let method = if is_known { method.as_str() } else { "other" };
         tracing::info!(method, path, status, seconds, "request");
-        // A client that expects `100 Continue` has not sent the body, and need not.
+        // A client that expects `100 Continue` has not sent the body, and need not send it.
         if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
             arrival::discard(incoming, self.limits().size(Limit::Line).saturating_mul(2), &self.intake).await;
         }
         response
     }
 
-    /// Says that the process serves. Anybody may ask, with any `Host`, because load balancers have no token.
+    /// Answers that the process serves. Anybody may ask, with any `Host`, because load balancers have no
+    /// token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
             body::text(StatusCode::OK, "ok\n")
@@ -117,7 +118,7 @@ impl Endpoint {
         }
     }
 
-    /// Says whether edits are carried out now, or why they are refused. Anybody may ask, as for `healthz`.
+    /// Answers whether edits are carried out now, or why they are refused. Anybody may ask, as for `healthz`.
     fn readyz(&self, method: &Method) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return not_allowed("GET, HEAD");
@@ -128,7 +129,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the metrics to a client that may call.
+    /// Returns the metrics to a client that may call tools.
     fn metrics(&self, request: &Parts, place: &Arc<ConnectionPlace>) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
         if request.method != Method::GET {
@@ -138,11 +139,11 @@ impl Endpoint {
         Ok(body::of(StatusCode::OK, measure::KIND, measure::text()).map(|body| body.during(work)))
     }
 
-    /// Checks the host to which a request is addressed, the page that it comes from, and its token.
+    /// Checks the host to which a request is addressed, the web page that it comes from, and its token.
     fn admit(&self, request: &Parts) -> Result<(), Refusal> {
         check_origin(&request.uri, &request.headers, &self.settings)
             .map_err(|error| Box::new(forbidden(error)))?;
-        // A browser first asks, without the token, what it may send.
+        // A browser first asks what it may send, without the token.
         let is_preflight = request.method == Method::OPTIONS;
         let token = self.settings.token.as_ref().filter(|_| !is_preflight);
         if token.is_some_and(|token| !token.is_in(&request.headers)) {
@@ -241,8 +242,8 @@ impl Endpoint {
         Ok(answers(begun).await)
     }
 
-    /// Begins to serve a message. Answers it at once if it can, and the client takes JSON. Its share must
-    /// have room for it.
+    /// Begins to serve a message. Answers it at once if the result is at hand and the client accepts JSON.
+    /// `share` must have room for the message.
     fn begin(
         &self,
         headers: &HeaderMap,
@@ -256,7 +257,7 @@ impl Endpoint {
             Err(refused) => return MessageOutcome::Refused(refused),
         };
         let revision = headers::check(headers, &message);
-        // Only a request is answered. Over HTTP a client withdraws one by closing its response.
+        // Only requests are answered. Over HTTP, a client withdraws a request by closing its response.
         let JsonRpcMessage::Request(request) = message else { return MessageOutcome::Nothing };
         match revision {
             Err(error) => MessageOutcome::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
@@ -279,7 +280,8 @@ impl Endpoint {
         &self.server.context().config.limits
     }
 
-    /// Says why a body was not read. The connection is closed, since the rest of the body is not wanted.
+    /// Makes the response to a request whose body was not read. The connection is then closed, because the
+    /// rest of the body is not wanted.
     fn unread(&self, unread: BodyError) -> Response<Body> {
         match unread {
             BodyError::TooLong => {
@@ -298,12 +300,12 @@ impl Endpoint {
     }
 }
 
-/// Marks a connection as at work.
+/// Marks a connection as working.
 fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
 
-/// Waits until the share has room for a request of so many values.
+/// Waits until the share has room for a request with this number of values.
 async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
     let more = kib(message::bytes_of_values(values)).saturating_sub(arrival::INITIAL_CAPACITY);
     share.grow(more).await.map_err(|Ended| Box::new(ending()))
@@ -331,15 +333,15 @@ async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
     body::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
-/// Waits for the first message of a call. If it is the answer, it is the whole response. Another message
-/// begins a stream of events, if the client takes these.
+/// Waits for the first message of a call. If it is the answer, it is the whole response. Any other message
+/// begins a stream of events, if the client accepts events.
 async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     let begins_with_views = exchange.begins_with_views;
     let mut response = answer(exchange, accepts, revision).await;
     if begins_with_views {
         let headers = response.headers_mut();
         headers.insert(SESSION, HeaderValue::from_static(WITH_VIEWS));
-        // Without this a page of a configured origin would not see the header.
+        // Without this, a page of a configured origin could not read the header.
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SESSION));
     }
     response
@@ -357,8 +359,8 @@ async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVer
     body::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")
 }
 
-/// Returns the status of an answer. From revision 2026-07-28 on some errors have a status of their own.
-/// Before, an error of JSON-RPC was a success of HTTP.
+/// Returns the status of an answer. From revision 2026-07-28 on, some errors have a status of their own. In
+/// earlier revisions, a JSON-RPC error has the HTTP status of a success.
 fn status_of(message: &TxJsonRpcMessage<RoleServer>, revision: &ProtocolVersion) -> StatusCode {
     let JsonRpcMessage::Error(error) = message else { return StatusCode::OK };
     if *revision < ProtocolVersion::V_2026_07_28 {
@@ -388,7 +390,7 @@ fn unauthorized() -> Response<Body> {
     response
 }
 
-/// Refuses a batch as a whole.
+/// Refuses a whole batch.
 fn bad_batch(why: String) -> Refusal {
     Box::new(body::error(StatusCode::BAD_REQUEST, None, &ErrorData::invalid_request(why, None)))
 }
@@ -411,7 +413,7 @@ fn not_allowed(methods: &'static str) -> Response<Body> {
     response
 }
 
-/// Says to a browser what a page of an allowed origin may send.
+/// Tells a browser what a page of an allowed origin may send.
 fn preflight() -> Response<Body> {
     let mut response = body::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();

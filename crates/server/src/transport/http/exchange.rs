@@ -1,4 +1,4 @@
-//! One request over HTTP: a session of its own, which ends with the answer.
+//! One request over HTTP, served by a session of its own that ends with the answer.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -17,7 +17,7 @@ use crate::context::Withdrawal;
 use crate::protocol::server::Server;
 use crate::protocol::{resources, session};
 
-/// A request in work. Dropping this before the answer has come withdraws the request.
+/// A request in work. Dropping this value before the answer has come withdraws the request.
 #[derive(Debug)]
 pub(super) struct Exchange {
     messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
@@ -26,12 +26,13 @@ pub(super) struct Exchange {
     pub(super) begins_with_views: bool,
 }
 
-/// The mark that a request in work carries in its extensions, which live until its handler has ended.
+/// A value in the extensions of a request in work. It holds the share, because the extensions live until the
+/// handler has ended.
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision. `shows_views` tells whether its client shows views. The share
-/// is held until the work has ended, even if the client has gone.
+/// Begins to serve a request of this revision. `shows_views` tells whether the client shows views. The share
+/// is held until the work has ended, even if the client has disconnected.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,
@@ -56,7 +57,7 @@ pub(super) fn begin(
     Exchange { messages, withdrawal, begins_with_views }
 }
 
-/// Tells whether a message is the answer, after which nothing comes.
+/// Tells whether a message is the answer, which is the last message.
 pub(super) fn is_last(message: &TxJsonRpcMessage<RoleServer>) -> bool {
     matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
@@ -99,7 +100,7 @@ struct OneRequest {
 impl Transport<RoleServer> for OneRequest {
     type Error = Infallible;
 
-    /// Sends without waiting, and never fails: a client that is gone has withdrawn its request.
+    /// Sends without waiting, and never fails: a client that has disconnected has withdrawn its request.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
@@ -112,7 +113,7 @@ impl Transport<RoleServer> for OneRequest {
         std::future::ready(Ok(()))
     }
 
-    /// Returns the request; the end of input once it is answered.
+    /// Returns the request. After that, waits until it is answered, and returns the end of input.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         if self.request.is_some() {
             return self.request.take();

@@ -21,7 +21,7 @@ pub(super) struct Accepts {
     pub(super) events: bool,
 }
 
-/// Reads `Accept`. A client without one gets JSON.
+/// Reads `Accept`. A client that does not send it gets JSON.
 pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
     let mut values = headers.get_all(ACCEPT).iter().peekable();
     if values.peek().is_none() {
@@ -59,14 +59,14 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Tells whether the headers say that the body is not compressed. A compressed one could be small on arrival
+/// Tells whether the headers say that the body is not compressed. A compressed body could be small on arrival
 /// and large in memory.
 pub(super) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Returns the revision that the headers name. Without one it is 2025-03-26, because later revisions must be
-/// named. An unknown revision is an error.
+/// Returns the revision that the headers name. If they name none, it is 2025-03-26, because clients of later
+/// revisions must send the header. An unknown revision is an error.
 pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData> {
     let Some(value) = headers.get(VERSION) else { return Ok(ProtocolVersion::V_2025_03_26) };
     let named = |known: &&ProtocolVersion| value.as_bytes() == known.as_str().as_bytes();
@@ -82,9 +82,9 @@ pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData
 /// revision of the message.
 ///
 /// If a request names its revision in its `_meta`, `MCP-Protocol-Version` must name the same one. From
-/// revision 2026-07-28 on `Mcp-Method` must name the method and, for the call of a tool, `Mcp-Name` the tool;
-/// there is no `initialize` then. An `initialize` that names no revision in its `_meta` is not checked,
-/// whatever revision it asks for.
+/// revision 2026-07-28 on, `Mcp-Method` must name the method and, for a tool call, `Mcp-Name` the tool; these
+/// revisions have no `initialize`. An `initialize` that names no revision in its `_meta` is not checked,
+/// whatever revision it requests.
 pub(super) fn check(
     headers: &HeaderMap,
     message: &RxJsonRpcMessage<RoleServer>,

@@ -1,10 +1,10 @@
-//! The one budget for bodies that are still arriving and for requests in work.
+//! The common budget for bodies that are still arriving and for requests in work.
 //!
-//! Each request has a place with some capacity, so that a small one need not wait for large ones. It takes
-//! more capacity piece by piece, each before it keeps the bytes. If the budget is used up, the request waits,
-//! and so does its client, whose bytes stay in the system's buffers. Requests that each hold a part could
-//! wait for one another forever, so one at a time may exceed the budget until its work has ended. While a
-//! request waits, bodies that arrive slowly are rejected.
+//! Each request has a place with some capacity, so that a small request need not wait for large ones. It
+//! takes more capacity piece by piece, each piece before it keeps the bytes. If the budget is used up, the
+//! request waits, and so does its client, whose bytes stay in the system's buffers. Requests that each hold a
+//! part could wait for one another forever. So one request at a time may exceed the budget until its work has
+//! ended. While a request waits, bodies that arrive slowly are rejected.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ struct State {
     ended: bool,
 }
 
-/// The error while the process ends: new requests are rejected.
+/// The error for requests that are rejected because the process ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ended;
 
@@ -52,7 +52,7 @@ impl Intake {
 
     /// Creates the empty share of a request. Waits for a free place.
     pub(super) async fn share(self: &Arc<Self>) -> Result<Share, Ended> {
-        // The semaphore is never closed, so this only waits.
+        // The semaphore is never closed, so acquiring cannot fail.
         tokio::select! {
             biased;
             ended = self.ended() => Err(ended),
@@ -85,7 +85,7 @@ impl Intake {
     }
 
     async fn until(&self, holds: impl FnMut(&State) -> bool) {
-        // The sender lives as long as this does, so this only waits.
+        // The sender lives as long as `self`, so waiting cannot fail.
         let _ = self.state.subscribe().wait_for(holds).await;
     }
 }
@@ -116,9 +116,10 @@ impl Share {
         }
         let _waiting = Waiting::of(&intake);
         let held = self.capacity.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // A request that needs more than the whole budget would wait for its own share, and block others.
+        // A request that needs more than the whole budget would wait for its own share, and block other
+        // requests.
         let can_fit = held + kib as usize <= intake.size;
-        // The semaphores are never closed, so these only wait.
+        // The semaphores are never closed, so acquiring cannot fail.
         tokio::select! {
             biased;
             ended = intake.ended() => Err(ended),
@@ -147,7 +148,7 @@ impl Drop for Share {
     }
 }
 
-/// Counts a request as waiting for capacity, until this is dropped.
+/// Counts a request as waiting for capacity, until this value is dropped.
 struct Waiting<'a>(&'a Intake);
 
 impl<'a> Waiting<'a> {
@@ -177,7 +178,7 @@ mod tests {
     const SIZE: u32 = 10;
     const REQUESTS: u32 = 6;
 
-    /// A request: it has its share, or waits for more of it.
+    /// A request, which holds its share, or waits for it to grow.
     enum Request {
         Holds(Share),
         Waits(Pin<Box<dyn Future<Output = Share>>>),
@@ -190,7 +191,7 @@ mod tests {
         }))
     }
 
-    /// Lets each request go on as far as it can.
+    /// Polls all requests until none makes progress.
     fn settle(requests: &mut [Option<Request>]) {
         let mut has_moved = true;
         while std::mem::take(&mut has_moved) {
@@ -209,7 +210,7 @@ mod tests {
     enum Step {
         Arrives,
         Grows(usize, u32),
-        /// It is answered, or its connection is closed, also while it waits.
+        /// The request is answered, or its connection is closed, maybe while the request waits.
         Ends(usize),
     }
 
@@ -222,9 +223,9 @@ mod tests {
     }
 
     proptest! {
-        /// Checks the budget while requests arrive, grow and end in any order. The shares within it never
-        /// exceed it, at most one request is beyond it, some request can always go on, and in the end the
-        /// whole budget is free.
+        /// Checks the budget while requests arrive, grow and end in any order. The shares within the budget
+        /// never exceed it, at most one request is beyond it, some request can always continue, and in the
+        /// end the whole budget is free.
         #[test]
         fn the_budget_is_kept_and_nobody_waits_for_ever(steps in prop::collection::vec(step(), 0..60), end: bool) {
             let intake = Intake::new(REQUESTS, SIZE);

@@ -1,5 +1,5 @@
 //! MCP over Streamable HTTP, without sessions. Each request has all that is needed to serve it, so any
-//! process can.
+//! process can serve it.
 //!
 //! No request depends on an earlier one. A client withdraws a call by closing its response. The listener is
 //! bound before the process is confined; after SIGTERM every call in work is finished. The resources that a

@@ -1,9 +1,9 @@
-//! Limits the number of open connections, and chooses which one to close for a new one.
+//! Limits the number of open connections, and chooses which connection to close for a new one.
 //!
 //! A client without the token can open connections, and be slow on each of them. So a new connection is
 //! always accepted if another one may be closed for it. Connections without any admitted request are closed
-//! first, the oldest before the others; then those whose last request has been answered. A connection with a
-//! request in progress is never closed.
+//! first, the oldest of them before the others; then connections whose last request has been answered. A
+//! connection with a request in progress is never closed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,7 +17,7 @@ pub(super) struct Places {
     count: u32,
     free: Arc<Semaphore>,
     open: Mutex<Open>,
-    /// Notified when a connection begins to rest, so that it may be closed.
+    /// Notified when a connection begins to rest, because it may then be closed.
     has_rested: Notify,
 }
 
@@ -36,7 +36,7 @@ struct Connection {
 }
 
 /// The states of a connection, in the order in which connections are closed. The number is the event at which
-/// the state began: of two connections in the same state, the one that has been in it longer is closed first.
+/// the state began: of two connections in the same state, the one with the lower number is closed first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum ConnectionState {
     /// No request has been admitted yet.
@@ -103,7 +103,7 @@ impl Places {
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        // No panic leaves a half-made change under this lock.
+        // A panic under this lock leaves no half-made change.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -137,7 +137,7 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// Marks a connection as working, until this is dropped.
+/// Marks a connection as working, until this value is dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionWork(Arc<ConnectionPlace>);
 
@@ -172,7 +172,7 @@ mod tests {
         let (old, mut old_closed) = take().unwrap();
         let (new, mut new_closed) = take().unwrap();
         drop(known.work());
-        // All are taken. The oldest unknown one is closed, and its place becomes free.
+        // All places are taken. The oldest unknown connection is closed, and its place becomes free.
         assert!(take().is_none());
         assert_eq!(
             (is_closed(&mut known_closed), is_closed(&mut old_closed), is_closed(&mut new_closed)),
@@ -192,7 +192,7 @@ mod tests {
         drop(known);
         let (third, mut third_closed) = take().unwrap();
         let third_work = third.work();
-        // While all work, none is closed. The first that is done is closed for the connection that waits.
+        // While all connections work, none is closed. The first that is done is closed for the waiting one.
         let mut waiting = pin!(places.take());
         assert!(now(waiting.as_mut()).is_none());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Listens, and serves MCP until the process is told to end.
+//! Listens, and serves MCP until a signal ends the process.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -19,25 +19,26 @@ use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
 
-/// The most connections that are open at a time. They are fewer if that is more than half of the files that
-/// may be open: the other half is for the work.
+/// The maximum number of open connections. They are at most half of the files that the process may have open,
+/// because the other half is for the work.
 const CONNECTIONS: u32 = 1_024;
 
-/// The most requests that arrive or are in work at a time. Requests whose clients have gone count, too,
-/// though they have no connection.
+/// The maximum number of requests that arrive or are in work at a time. Requests whose clients have
+/// disconnected count, too, although they have no connection.
 const REQUESTS: u32 = 1_024;
 
-/// The most KiB of requests that are held at a time, besides the capacity that each has from the start.
+/// The maximum KiB of requests that are held at a time, in addition to the capacity that each has from the
+/// start.
 const INTAKE: u32 = 64 << 10;
 
-/// The time that clients have at the end of the process to read the last answers, once no call is in work.
+/// The time that clients have to read the last answers at the end of the process, once no call is in work.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// The time beyond its own limit that a call has to answer at the end of the process. A withdrawn call has
-/// the same time to stop.
+/// The time, beyond its own limit, that a call in work has to answer at the end of the process. A withdrawn
+/// call has the same time to stop.
 const WITHDRAWN: Duration = Duration::from_secs(5);
 
-/// A listening socket. No thread has been started for it.
+/// A listening socket, for which no thread has been started yet.
 #[derive(Debug)]
 pub struct Listener {
     listener: StdListener,
@@ -53,7 +54,7 @@ pub fn bind(address: SocketAddr) -> io::Result<Listener> {
 }
 
 impl Listener {
-    /// Returns the address at which it listens, with the port that the system chose.
+    /// Returns the address of the socket, with the port that the system chose.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -73,7 +74,8 @@ pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::
     outcome
 }
 
-/// Serves as [`serve`] does, but until a message comes, or its sender is gone, instead of a signal.
+/// Serves as [`serve`] does, but ends at a message from `end`, or when its sender is dropped, instead of at a
+/// signal.
 pub fn serve_until(
     end: mpsc::UnboundedReceiver<()>,
     server: Server,
@@ -86,7 +88,7 @@ pub fn serve_until(
     outcome
 }
 
-/// Makes a runtime with a thread for each processor, and threads for the work as they are needed.
+/// Makes a runtime with a thread for each processor, and more threads for the calls as needed.
 fn runtime(server: &Server) -> io::Result<Runtime> {
     let calls = server.context().config.limits.size(Limit::Calls);
     Builder::new_multi_thread().enable_all().max_blocking_threads(calls).build()
@@ -118,7 +120,8 @@ async fn accept(
     intake.end();
     server.end();
     let finished = async {
-        // A call in work ends within its time. A call that still waits for its turn after that is withdrawn.
+        // A call in work ends within the time limit. A call that still waits for its turn after that time is
+        // withdrawn.
         if timeout(call_time.saturating_add(WITHDRAWN), intake.until_idle()).await.is_ok() {
             return timeout(LAST_ANSWERS, places.until_free()).await.is_ok();
         }

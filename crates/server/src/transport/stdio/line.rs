@@ -1,8 +1,8 @@
 //! Lines of input: cut from its chunks, and read: a message, a request to be answered with an error, or
 //! nothing.
 //!
-//! Only lines that look like requests are answered: two peers that answered each other's errors would never
-//! stop.
+//! Only lines that look like requests are answered, because two peers that answered each other's errors would
+//! never stop.
 
 use memchr::memchr;
 use rmcp::RoleServer;
@@ -80,21 +80,22 @@ impl Framer {
     }
 }
 
-/// The least number of bytes that a request in work counts for, besides its line. This is for its answer,
-/// which is usually no longer.
+/// The minimum number of bytes that a request in work counts for, in addition to its line. They stand for its
+/// answer, which is usually no longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
-/// A line of input, as it was read.
+/// A parsed line of input.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is matched at once, and a message is the usual case")]
 pub(super) enum ReadLine {
     /// A message.
     Message {
         message: RxJsonRpcMessage<RoleServer>,
-        /// The number of bytes that it counts for while it is in work.
+        /// The number of bytes that the message counts for while it is in work.
         takes: usize,
     },
-    /// Requests that cannot be served: the id of each, if a request can have it, and why.
+    /// Requests that cannot be served: their ids, with `None` for an id that no request can have, and the
+    /// error.
     Error(Vec<Option<RequestId>>, ErrorData),
     /// Nothing that needs an answer.
     Nothing,

@@ -1,8 +1,8 @@
 //! MCP over standard input and output.
 //!
 //! At the end of input, calls in work are finished and answered before the process ends, however long they
-//! take. Answers that nobody reads are given up after some time. A line that cannot be read is answered if it
-//! is a request, and the session goes on.
+//! take. Answers that the client does not read are dropped after some time. A line that cannot be parsed is
+//! answered if it is a request, and the session continues.
 
 mod line;
 mod second;

@@ -1,4 +1,5 @@
-//! A second thread: while many calls wait in the input, it answers some whose results are at hand.
+//! A second thread. While many calls wait in the input, it answers some of those whose results are at hand
+//! (`protocol::at_hand`).
 
 use std::io;
 use std::sync::Arc;
@@ -15,14 +16,14 @@ use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
 use crate::transport::answer;
 
-/// The most calls that may wait for the thread: enough to keep it busy, few enough that both threads run out
-/// of work together.
+/// The maximum number of calls that may wait for the thread. They are enough to keep it busy, and so few that
+/// both threads run out of work at about the same time.
 const ROOM: usize = 8;
 
-/// A request that [`Shared::begin`] has noted, and the beginning of its session.
+/// A request that [`Shared::begin`] has recorded, and the beginning of its session.
 type Task = (RxJsonRpcMessage<RoleServer>, Option<Arc<Begun>>);
 
-/// The thread. Once this is dropped, it answers the calls that still wait, and ends.
+/// The handle of the thread. Once it is dropped, the thread answers the calls that still wait, and ends.
 #[derive(Debug)]
 pub(super) struct SecondThread {
     sender: Sender<Task>,
@@ -30,7 +31,7 @@ pub(super) struct SecondThread {
 }
 
 impl SecondThread {
-    /// Starts it. Fails if this process has one processor only, or cannot start a thread.
+    /// Starts the thread. Fails if this process has only one processor, or cannot start a thread.
     pub(super) fn start(server: Server, shared: Arc<Shared>) -> io::Result<Self> {
         if thread::available_parallelism()?.get() == 1 {
             return Err(io::ErrorKind::Unsupported.into());
@@ -44,13 +45,13 @@ impl SecondThread {
         Ok(Self { sender, waiting })
     }
 
-    /// Tells whether one more call may wait for it.
+    /// Tells whether one more call may wait for the thread.
     pub(super) fn has_room(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) < ROOM
     }
 
-    /// Gives it a request that [`Shared::begin`] has noted. It passes the request to [`Shared::leave`] if the
-    /// result is not at hand. Returns the request if the thread is gone.
+    /// Gives the thread a request that [`Shared::begin`] has recorded. The thread passes the request to
+    /// [`Shared::leave`] if the result is not at hand. Returns the request if the thread has ended.
     pub(super) fn give(
         &self,
         message: RxJsonRpcMessage<RoleServer>,
@@ -61,7 +62,7 @@ impl SecondThread {
     }
 }
 
-/// Answers requests until the sender is dropped and none waits any more.
+/// Answers requests until the sender is dropped and no request waits.
 fn work(server: &Server, shared: &Shared, receiver: &Receiver<Task>, waiting: &AtomicUsize) {
     while let Ok((message, begun)) = receiver.recv() {
         waiting.fetch_sub(1, Ordering::Relaxed);

@@ -19,7 +19,7 @@ use crate::protocol::server::Server;
 use crate::protocol::session;
 use crate::transport::signals;
 
-/// Builds a runtime with one thread for the protocol, and threads for the work as needed.
+/// Builds a runtime with one thread for the protocol, and more threads for the calls as needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
@@ -28,9 +28,9 @@ pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Serves until the end of input. The end of the parent process counts as the end of input, because a leaked
-/// copy of the pipe can keep the input open. So does a signal to the first process of a container; a second
-/// signal ends the process at once. It is not an error if a client ends before it has sent anything, or stops
-/// reading.
+/// copy of the pipe can keep the input open. If this is the first process of a container, a signal counts as
+/// the end of input, too; a second signal ends the process at once. It is not an error if a client ends
+/// before it has sent anything, or stops reading.
 pub fn serve(server: Server) -> io::Result<()> {
     let server = server.remembering();
     let limits = server.context().config.limits.clone();
@@ -79,7 +79,7 @@ pub fn serve(server: Server) -> io::Result<()> {
     outcome
 }
 
-/// Waits until the parent process has ended; forever if there is none.
+/// Waits until the parent process has ended; forever if there is no parent.
 async fn end_of_parent() {
     let Some(parent) = Parent::of_this_process() else { return pending().await };
     while !parent.is_gone() {
@@ -87,10 +87,10 @@ async fn end_of_parent() {
     }
 }
 
-/// A stream of input that this side can end.
+/// A stream of input that this process can end.
 struct Stoppable<R> {
     input: R,
-    /// Receives a message when the stream is to end.
+    /// Receives a message when the stream must end.
     stop: Option<oneshot::Receiver<()>>,
     ended: bool,
 }
@@ -124,7 +124,7 @@ async fn serve_lines(
     }
 }
 
-/// Tells whether a write error only means that the client reads no more.
+/// Tells whether a write error only means that the client has stopped reading.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

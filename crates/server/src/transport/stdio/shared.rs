@@ -15,12 +15,12 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use crate::context::Withdrawal;
 
-/// The bound on the bytes of requests in work and of answers that wait to be written. At this bound reading
-/// waits.
+/// The bound on the bytes of requests in work and of answers that wait to be written. At this bound, no more
+/// input is read.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
-/// The greatest capacity of a buffer of answers that is used again: room for a file of 1 MiB. The first touch
-/// of memory takes as long as writing it.
+/// The maximum capacity of a buffer of answers that is used again: enough for a file of 1 MiB. The first use
+/// of new memory takes as long as writing it out.
 const KEPT: usize = 4 << 20;
 
 /// The state that the reader, the writer and the requests in work share.
@@ -37,7 +37,7 @@ pub(super) struct State {
     initializing: Option<RequestId>,
     /// The number of bytes that are in work or wait to be written.
     pub(super) held: usize,
-    /// Requests in work that another thread has left to the session.
+    /// Requests in work that the second thread has left to the session.
     left: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
@@ -50,7 +50,8 @@ pub(super) struct State {
     end: Option<Waker>,
 }
 
-/// The mark that a request in work carries in its extensions, which live until its handler has ended.
+/// A value in the extensions of a request in work. It holds the request's share, because the extensions live
+/// until the handler has ended.
 #[derive(Clone)]
 pub(super) struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
@@ -70,12 +71,12 @@ impl Drop for Share {
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // No state is left half changed under this lock.
+        // A panic under this lock leaves no half-made change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a request. Returns false if another one with its id is not answered yet, because nobody could
-    /// tell the two answers apart.
+    /// Records a request. Returns false if another request with its id is not answered yet, because the
+    /// client could not tell the two answers apart.
     pub(super) fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
         if state.unanswered.contains_key(id) {
@@ -93,7 +94,7 @@ impl Shared {
         self.lock().unanswered.contains_key(id)
     }
 
-    /// Counts a request as in work, with the bytes that it holds, until the mark is dropped.
+    /// Counts a request as in work, with the bytes that it holds, until the returned value is dropped.
     pub(super) fn share(self: &Arc<Self>, held: usize) -> InWork {
         let mut state = self.lock();
         state.requests += 1;
@@ -102,7 +103,7 @@ impl Shared {
     }
 
     /// Waits until more may be read or, after the end of input, until every request has been handled. If the
-    /// output is gone, that is the end of input, too.
+    /// output is closed, that counts as the end of input, too.
     pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         *ended |= state.written.is_some();
@@ -133,8 +134,8 @@ impl Shared {
         withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
     }
 
-    /// Notes that a request is answered. Returns whether the answer is to be written; it is not if the
-    /// request stopped because it was withdrawn.
+    /// Records that a request is answered. Returns whether the answer must be written: not if the request
+    /// stopped because it was withdrawn.
     pub(super) fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
         let id = match answer {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -178,7 +179,7 @@ impl Shared {
     }
 
     /// Takes all waiting answers, and leaves an empty buffer for the next ones. Returns `None` once no more
-    /// come.
+    /// can come.
     fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.lock();
         if !state.answers.is_empty() {
@@ -191,7 +192,7 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Writes all answers. Once no more come, the output is given up if nobody reads from it for the time
+    /// Writes all answers. Once no more can come, fails if nobody reads from the output for the time
     /// `patience`.
     pub(super) async fn write(
         &self,
@@ -218,7 +219,8 @@ impl Shared {
         output.shutdown().await
     }
 
-    /// Does a part of the writing. Fails if it takes too long after the last answer has come.
+    /// Does one step of writing. Fails if the step takes longer than `patience` once no more answers can
+    /// come.
     async fn unless_unread<T>(
         &self,
         patience: Duration,

@@ -1,14 +1,15 @@
 //! Standard input and output as asynchronous streams, if possible without passing each message between
 //! threads.
 //!
-//! - A pipe goes through the reactor. It is opened a second time through `/proc` (Linux), so that reads and
-//!   writes do not block, and the flags that the stream shares with the parent stay as they are.
+//! - A pipe goes through tokio's reactor. It is opened a second time through `/proc` (Linux), so that reads
+//!   and writes do not block, while the flags that the stream shares with the parent process stay as they
+//!   are.
 //! - A socket, which Node gives its children, goes through the reactor, too. It cannot be opened again, so
-//!   each call on it has a flag not to block.
+//!   each system call on it has a flag not to block.
 //! - Anything else (a file, a terminal, every stream on other systems) has a thread of its own for as long as
 //!   the process lives.
 //!
-//! Input and output need not be of one kind.
+//! Input and output need not be of the same kind.
 
 use std::io::{self, Read as _};
 use std::pin::Pin;
@@ -17,7 +18,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 
-/// The most bytes that a thread reads at once.
+/// The maximum bytes that a thread reads at once.
 const CHUNK: usize = 1 << 16;
 
 /// Opens standard input. Must be called within a runtime that has I/O enabled.
@@ -52,12 +53,12 @@ mod pipe {
     use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
-    /// The room that a pipe for output gets: as much as the system gives to any user by default. With the
+    /// The capacity that a pipe for output gets: as much as the system gives to any user by default. With the
     /// usual 64 KiB, a read of 1 MB takes a tenth longer.
     const ROOM: usize = 1 << 20;
 
-    /// Opens a stream's pipe again, without blocking. Returns `None` if it is no pipe, if it may not be
-    /// opened (it can belong to another user), or if nobody holds its other end.
+    /// Opens a stream's pipe again, without blocking. Returns `None` if the stream is not a pipe, if the pipe
+    /// may not be opened (it can belong to another user), or if its other end is closed.
     pub(super) fn reopened(stream: &impl AsFd, write: bool) -> Option<OwnedFd> {
         let own = stream.as_fd();
         if !is_pipe(&File::from(own.try_clone_to_owned().ok()?)) {
@@ -70,7 +71,7 @@ mod pipe {
             return None;
         }
         if write {
-            // Where there is a smaller limit, or the user has too many such pipes, it stays as it is.
+            // If the limit is smaller, or the user has too many such pipes, the capacity stays as it is.
             let _ = rustix::pipe::fcntl_setpipe_size(&file, ROOM);
         }
         Some(file.into())
@@ -92,19 +93,20 @@ mod socket {
     use tokio::io::unix::AsyncFd;
     use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
-    /// Asks for an error instead of a signal if the other end is gone. Apple's systems have no such flag;
-    /// Rust ignores the signal for the whole process anyway.
+    /// The flags for sending: do not block, and return an error instead of a signal if the other end is
+    /// closed. Apple's systems have no flag for the latter; Rust ignores the signal for the whole process
+    /// anyway.
     #[cfg(not(target_vendor = "apple"))]
     const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
     #[cfg(target_vendor = "apple")]
     const SEND: SendFlags = SendFlags::DONTWAIT;
 
-    /// A stream socket, used without touching its flags.
+    /// A stream socket, used without changing its flags.
     #[derive(Debug)]
     pub(super) struct Socket(AsyncFd<OwnedFd>);
 
     impl Socket {
-        /// Returns a stream's socket; `None` if it is none.
+        /// Returns a stream's socket; `None` if the stream is not a socket.
         pub(super) fn of(stream: &impl AsFd, interest: Interest) -> io::Result<Option<Self>> {
             if sockopt::socket_type(stream.as_fd()) != Ok(SocketType::STREAM) {
                 return Ok(None);
@@ -154,7 +156,7 @@ mod socket {
             Poll::Ready(Ok(()))
         }
 
-        /// Leaves the socket open: it is the process's standard stream, and may be both of them.
+        /// Leaves the socket open. It is a standard stream of the process, and may be both input and output.
         fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
             Poll::Ready(Ok(()))
         }
@@ -170,7 +172,7 @@ struct ThreadInput {
 }
 
 impl ThreadInput {
-    /// Starts the thread. Its read blocks until something comes, if need be until the process ends.
+    /// Starts the thread. Its read blocks until input comes, if need be until the process ends.
     fn start(mut stream: impl io::Read + Send + 'static) -> io::Result<Self> {
         let (sender, chunks) = mpsc::channel(1);
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {

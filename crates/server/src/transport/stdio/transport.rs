@@ -1,8 +1,8 @@
 //! The SDK's transport over a pair of streams: the messages of a session, each on a line.
 //!
-//! One task writes, so that answers never mix, and those that are ready at the same time are written
-//! together. Requests in work and answers that are not yet written are counted; while they take too much, no
-//! more is read.
+//! One task writes, so that answers never mix, and answers that are ready at the same time are written
+//! together. The bytes of requests in work and of unwritten answers are counted. While they are too many, no
+//! more input is read.
 
 use std::fmt;
 use std::io;
@@ -33,11 +33,11 @@ type Message = RxJsonRpcMessage<RoleServer>;
 /// The number of bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
-/// The number of calls that are answered before anything else has its turn, such as the writing of answers.
+/// The number of calls that are answered in a row before other tasks run, such as the writing of answers.
 const IN_A_ROW: u32 = 32;
 
-/// The number of lines as long as a call that must wait behind it, at least, for a second thread to answer
-/// it: to wake the thread takes as long as some calls.
+/// The minimum number of lines, as long as the call's, that must wait behind a call to give it to the second
+/// thread: waking the thread takes as long as some calls.
 const MANY: usize = 16;
 
 /// The time that the last answers may stay unread, once the input has ended and all requests have been
@@ -46,29 +46,30 @@ pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A transport of one message per line.
 ///
-/// It reports the end of input only when every received request has been handled, however long that takes:
-/// the SDK by itself gives them five seconds. An output that nobody reads any more is the end of input, too.
+/// It reports the end of input only when every received request has been handled, however long that takes,
+/// because the SDK by itself gives them only five seconds. A closed output counts as the end of input, too.
 pub struct LineTransport<R> {
     input: BufReader<R>,
     framer: Framer,
     limits: Limits,
     ended: bool,
     shared: Arc<Shared>,
-    /// The server that answers the calls whose results are at hand, and ends with the input.
+    /// The server that answers the calls whose results are at hand. It ends with the input.
     server: Option<Server>,
-    /// The name of the client that has sent `initialize`.
+    /// The name in the client's `initialize`, until that is answered.
     client: Option<String>,
     /// The beginning of the session.
     begun: Option<Arc<Begun>>,
-    /// The thread that answers some of the calls when many wait; `Err` if there can be none.
+    /// The thread that answers some of the calls when many wait; `None` until it is needed, `Err` if it
+    /// cannot start.
     second: Option<Result<SecondThread, ()>>,
-    /// The number of calls that were answered here since anything else had its turn.
+    /// The number of calls that were answered here since other tasks could run.
     in_a_row: u32,
 }
 
 impl<R: AsyncRead + Unpin> LineTransport<R> {
-    /// Makes a transport within these limits. Starts the task that writes, so it must be called within a
-    /// runtime.
+    /// Makes a transport with these limits. Must be called within a runtime, because it starts the task that
+    /// writes.
     pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
@@ -92,7 +93,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Answers the calls whose results are at hand here, as this server does, and passes on the others.
+    /// Makes the transport answer the calls whose results are at hand, with `server`, and pass on only the
+    /// others.
     #[must_use]
     pub fn answering_at_hand(mut self, server: Server) -> Self {
         self.server = Some(server);
@@ -100,7 +102,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
     }
 
     /// Waits until everything is written and the session has ended. Returns the error of writing, if there
-    /// was one. It must be called while the transport exists; its future may be awaited after that.
+    /// was one. The future may be awaited after the transport is dropped.
     pub fn written(&self) -> impl Future<Output = io::Result<()>> + use<R> {
         let shared = Arc::clone(&self.shared);
         std::future::poll_fn(move |cx| shared.poll_written(cx))
@@ -111,8 +113,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         self.shared.put(|answers| answer::write(answer, answers))
     }
 
-    /// Reads the next message. The SDK drops the future that calls this whenever it has something else to do,
-    /// so no state is kept outside `self`.
+    /// Reads the next message. The SDK drops the future that calls this whenever it has other work, so all
+    /// state is in `self`.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
             if self.in_a_row >= IN_A_ROW {
@@ -145,7 +147,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                     read
                 }
                 Err(error) => {
-                    // A socket reports this if its other end was closed before all answers were read.
+                    // A socket reports `ConnectionReset` if its other end was closed before all answers were
+                    // read.
                     if error.kind() != io::ErrorKind::ConnectionReset {
                         tracing::error!(%error, "reading the input failed");
                     }
@@ -169,9 +172,10 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Answers a call whose result is at hand, or gives it to the second thread if many wait. Notes any other
-    /// request, and passes a withdrawal on to its call. Returns the message if it is left for the SDK. By
-    /// itself the SDK would serve two requests with one id, and would drop the answer to a withdrawn one.
+    /// Answers a call whose result is at hand, or gives it to the second thread if many wait. Records any
+    /// other request, and withdraws a call for a cancellation. Returns the message if it is left for the SDK.
+    /// The SDK by itself would serve two requests with the same id, and would drop the answer to a withdrawn
+    /// request.
     fn admit(&mut self, mut message: Message, takes: usize, many_wait: bool) -> Option<Message> {
         let is_given = many_wait && self.is_for_second(&message);
         match &mut message {
@@ -353,7 +357,7 @@ mod tests {
             let writing = Arc::clone(&shared);
             let patience = Duration::from_millis(50);
             let mut writing = pin!(async move { writing.write(output, patience).await });
-            // While more answers can come, it waits.
+            // While more answers can come, the write waits.
             assert!(tokio::time::timeout(4 * patience, writing.as_mut()).await.is_err());
             shared.close();
             let mut some = [0; 30];
@@ -391,7 +395,7 @@ mod tests {
         let root = directory.path().canonicalize().unwrap();
         std::fs::write(root.join("known"), "one\n").unwrap();
         std::fs::write(root.join("unknown"), "two\n").unwrap();
-        // What has just changed is not remembered.
+        // A file that has just changed is not cached.
         std::thread::sleep(Duration::from_millis(60));
         let workspace = WorkspaceBuilder::default().root(&root).build().unwrap();
         let server = Server::new(Context::new(Config::default(), workspace));
@@ -434,7 +438,7 @@ mod tests {
             });
             let answered: Vec<i64> = answered.collect();
             assert!(!answered.is_empty());
-            // Where a machine does much else, a known one may take longer than it may here, and is left, too.
+            // On a busy machine, the read of the known file may take longer than the limit, and is left, too.
             let unknown: Vec<i64> = (0..300).filter(|id| id % 7 == 3).collect();
             assert!(unknown.iter().all(|id| left.contains(id)), "{left:?}");
             let mut all = [left, answered].concat();

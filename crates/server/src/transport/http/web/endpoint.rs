@@ -1,5 +1,4 @@
-//! The paths of the page's server. The page itself is for anybody; everything else is for a browser that has
-//! the secret.
+//! The paths of the page's server. Anybody gets the page itself; everything else requires the secret.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,13 +28,13 @@ use crate::transport::http::headers;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::ConnectionPlace;
 
-/// The most bytes of a body. They are enough for more ids than are taken back at once.
+/// The maximum bytes of a body. They are enough for more ids than are undone at once.
 const BODY: usize = 256 << 10;
 
-/// The state that the page asks for again and again.
+/// The state that the page requests regularly.
 #[derive(Debug)]
 pub(super) struct Pulse {
-    /// The time of the newest request, and the part of some work that is done, out of all.
+    /// The time of the newest request, and the progress of an undo: the part that is done, and the total.
     state: Mutex<(Instant, Option<(usize, usize)>)>,
 }
 
@@ -44,7 +43,7 @@ impl Pulse {
         Arc::new(Self { state: Mutex::new((Instant::now(), None)) })
     }
 
-    /// Waits until nobody has asked anything for the time `idle`.
+    /// Waits until no request has come for the time `idle`.
     pub(super) async fn is_idle_for(&self, idle: Duration) {
         loop {
             let left = idle.saturating_sub(self.state().0.elapsed());
@@ -75,7 +74,8 @@ pub(super) struct WebEndpoint {
     pub(super) is_ending: Arc<AtomicBool>,
 }
 
-/// Returns the page and its policy for a header: the one in the page, with a ban on showing it in a frame.
+/// Returns the page, and the policy for its header: the policy in the page, and a ban on showing the page in
+/// a frame.
 pub(super) fn page() -> (Bytes, HeaderValue) {
     let page = page::of_web();
     let policy = format!("{}; frame-ancestors 'none'", page::policy(&page).unwrap_or("default-src 'none'"));
@@ -92,7 +92,7 @@ impl Responder for WebEndpoint {
         };
         tracing::debug!(status = response.status().as_u16(), "request");
         self.guard(&mut response);
-        // A client that expects `100 Continue` has not sent the body, and need not.
+        // A client that expects `100 Continue` has not sent the body, and need not send it.
         if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
             arrival::discard(incoming, 2 * BODY, &self.intake).await;
         }
@@ -113,7 +113,7 @@ impl WebEndpoint {
                 body::of(StatusCode::OK, "text/html; charset=utf-8", self.page.clone())
             }
             "/" => not_allowed("GET, HEAD"),
-            // Browsers ask for it by themselves.
+            // Browsers request it by themselves.
             "/favicon.ico" => body::empty(StatusCode::NO_CONTENT),
             "/api/session" if *method == Method::POST && is_of_another_user(request) => {
                 tracing::warn!("another user of this machine has the link, and was refused");
@@ -162,7 +162,7 @@ impl WebEndpoint {
                 let progress =
                     self.pulse.state().1.map(|(done, total)| json!({"done": done, "total": total}));
                 self.ask(move |past| {
-                    // `false` is a history that cannot be read.
+                    // `false` means that the history cannot be read.
                     let newest =
                         history::newest(past).map_or(json!(false), |id| json!(id.map(|id| id.to_string())));
                     Ok(json!({"newest": newest, "progress": progress}))
@@ -179,7 +179,7 @@ impl WebEndpoint {
         }
     }
 
-    /// Asks the history, on a thread of its own.
+    /// Reads from the history, on a thread of its own.
     async fn ask(
         &self,
         question: impl FnOnce(&Past) -> Result<Value, BoxedProblem> + Send + 'static,
@@ -222,8 +222,8 @@ impl WebEndpoint {
         Ok(told(if is_refused { StatusCode::CONFLICT } else { StatusCode::OK }, &taken.results))
     }
 
-    /// Works with the history on a thread of its own. The work goes on to its end even if the client has
-    /// gone, and the process waits for it.
+    /// Works with the history on a thread of its own. The work continues even if the client disconnects, and
+    /// the process waits for its end.
     async fn during<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Past) -> T + Send + 'static,
@@ -241,8 +241,8 @@ impl WebEndpoint {
         })
     }
 
-    /// Adds the headers of every answer: it is for this page alone, is stored nowhere, and has the type that
-    /// it names.
+    /// Adds the headers of every answer. They say that it is only for this page, must not be stored, and has
+    /// exactly the type that it names.
     fn guard(&self, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, self.policy.clone());

@@ -1,5 +1,5 @@
-//! The secret that admits a browser. It is given once, for the code in the link. After that the link is no
-//! longer valid.
+//! The secret that admits a browser. A browser gets it once, in exchange for the code in the link. After that
+//! the link is no longer valid.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,14 +9,15 @@ use hyper::header::HeaderMap;
 
 use crate::transport::http::access::Token;
 
-/// The code of the link, and the secret for which it is redeemed. Both come in the header `Authorization`.
+/// The code of the link, and the secret for which it is exchanged. Requests have either in the header
+/// `Authorization`.
 #[derive(Debug)]
 pub(super) struct Keys(Mutex<KeyState>);
 
 enum KeyState {
-    /// Nobody has redeemed the code.
+    /// No browser has redeemed the code.
     Offered { code: Token, secret: String },
-    /// Somebody has redeemed it.
+    /// A browser has redeemed the code.
     Given { secret: Token },
 }
 

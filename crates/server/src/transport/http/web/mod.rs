@@ -1,7 +1,8 @@
 //! The page that shows past edits, for a browser on this machine, and its interface: JSON over HTTP on
 //! loopback, protected by a secret.
 //!
-//! All its resources are bounded. It ends by itself some time after the last page was closed.
+//! All resources of its server are bounded. The server ends by itself some time after the last page was
+//! closed.
 
 mod endpoint;
 mod keys;

@@ -1,10 +1,10 @@
-//! Finds the user whose program has made a connection over loopback. Other users of the machine may see a
+//! Finds the user whose program has made a connection over loopback. Other users of the machine may see the
 //! link in the list of processes, and use it first.
 
 use std::net::SocketAddr;
 
-/// Tells whether a connection is known to be another user's. Root does not count, since nothing keeps root
-/// out.
+/// Tells whether a connection is known to be another user's. Root does not count, because nothing can keep
+/// root out.
 #[cfg(target_os = "linux")]
 pub(super) fn is_anothers(client: SocketAddr, server: SocketAddr) -> bool {
     let own = rustix::process::geteuid().as_raw();
@@ -17,8 +17,8 @@ pub(super) fn is_anothers(_: SocketAddr, _: SocketAddr) -> bool {
     false
 }
 
-/// Returns the user of the client's end, as `/proc/net/tcp` lists it (`proc_pid_net(5)`); `None` if it is not
-/// listed, as in another network namespace.
+/// Returns the user of the client's end, as `/proc/net/tcp` lists it (`proc_pid_net(5)`); `None` if the
+/// connection is not listed, as in another network namespace.
 #[cfg(target_os = "linux")]
 fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let table = if client.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
@@ -27,8 +27,8 @@ fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     listed(&table, client, server)
 }
 
-/// Finds the user of a connection in the table. It lists both ends; the client's has the client's address as
-/// its own.
+/// Finds the user of a connection in the table. The table lists both ends; the client's end has the client's
+/// address as the local one.
 #[cfg(target_os = "linux")]
 fn listed(table: &str, client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let (client, server) = (spelled(client), spelled(server));

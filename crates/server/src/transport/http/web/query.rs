@@ -73,7 +73,7 @@ impl Query {
     }
 }
 
-/// Parses a request to take edits back.
+/// Parses a request to undo edits.
 pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, BoxedProblem> {
     let wrong =
         || invalid("The body is an object with `dryRun` and either `edits` or `since` (with `filters`).");

@@ -1,4 +1,4 @@
-//! Listens on loopback, and serves the page until the process is told to end, or no page has asked anything
+//! Listens on loopback, and serves the page until a signal ends the process, or no page has sent a request
 //! for some time.
 
 use std::io::{self, ErrorKind};
@@ -21,18 +21,18 @@ use crate::transport::http::intake::Intake;
 use crate::transport::http::places::Places;
 use crate::transport::signals;
 
-/// The most connections that are open at a time. A browser takes six.
+/// The maximum number of open connections. A browser uses six.
 const CONNECTIONS: u32 = 64;
-/// The most requests that are in work, or wait for their turn.
+/// The maximum number of requests that are in work, or wait for their turn.
 const REQUESTS: u32 = 32;
-/// The most KiB of bodies that are held.
+/// The maximum KiB of bodies that are held.
 const INTAKE: u32 = 4 << 10;
 /// The number of threads that wait for the history, or work with it.
 const THREADS: usize = 8;
-/// The most ports that are tried until one is free at both addresses.
+/// The maximum number of ports that are tried to find one that is free at both addresses.
 const PORTS: usize = 20;
 /// The time for which an ending process waits for requests in work. An edit that has begun is finished in any
-/// case.
+/// case, if need be by the next start of the program.
 const LAST: Duration = Duration::from_secs(30);
 
 /// The listening sockets of the page, and the keys that admit a browser.
@@ -45,7 +45,7 @@ pub struct PageListener {
 }
 
 impl PageListener {
-    /// Returns the link to the page. It works once.
+    /// Returns the link to the page, which works once.
     #[must_use]
     pub fn link(&self) -> &str {
         &self.link
@@ -55,14 +55,14 @@ impl PageListener {
 /// The reason why the server of the page has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndReason {
-    /// The process was told to end.
+    /// A signal ended the process.
     Told,
     /// No page was open for some time.
     Left,
 }
 
-/// Begins to listen at 127.0.0.1 and, if the machine has it, at `::1`: at this port, or for 0 at one that
-/// the system chooses.
+/// Begins to listen at 127.0.0.1 and, if the machine has it, at `::1`. If `port` is 0, the system chooses a
+/// port.
 pub fn bind(port: u16) -> io::Result<PageListener> {
     let (keys, code) = Keys::draw()?;
     let mut last = None;
@@ -72,7 +72,7 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
         let mut listeners = vec![first];
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
             Ok(second) => listeners.push(second),
-            // A program at the same port of the other address would be taken for this one.
+            // A browser could take a program at the same port of the other address for this one.
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 last = Some(error);
                 continue;
@@ -88,9 +88,9 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
     Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
-/// Serves the page until SIGTERM, an interrupt from the keyboard, or until no page has asked anything for the
-/// time `idle`; an open one asks every second. Then it waits for requests in work. A second signal ends the
-/// process at once.
+/// Serves the page until SIGTERM, an interrupt from the keyboard, or until no page has sent a request for the
+/// time `idle`; an open page sends one every second. Then waits for requests in work. A second signal ends
+/// the process at once.
 pub fn serve(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
