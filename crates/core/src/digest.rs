@@ -217,7 +217,7 @@ pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Di
 /// case.
 ///
 /// Twelve digits (48 bits) leave a chance of less than one in 10¹⁴ that changed bytes go unseen; a client
-/// that wants a smaller one sends more digits.
+/// that wants a smaller chance sends more digits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DigestPrefix(String);
 

@@ -37,13 +37,13 @@ pub struct LineIndex {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ScannedLine<'a> {
-    /// Its number.
+    /// The number of the line.
     pub number: LineNumber,
     /// The offset of its first byte.
     pub start: u64,
     /// The length of its text in bytes, without the terminator; 0 for an empty line.
     pub length: u64,
-    /// The bytes of its text, without the terminator; only the first ones if the line is longer than the
+    /// The bytes of its text, without the terminator; only the first bytes if the line is longer than the
     /// caller's limit.
     pub text: &'a [u8],
     /// Its terminator; `None` for a last line without one.
@@ -79,7 +79,7 @@ impl LineIndex {
         self.terminators + u64::from(self.unterminated)
     }
 
-    /// Returns the range of all lines; an empty one before line 1 for an empty file.
+    /// Returns the range of all lines; for an empty file, an empty range before line 1.
     #[must_use]
     pub fn all(&self) -> LineRange {
         LineRange::new(LineNumber::FIRST, self.count())
@@ -139,8 +139,8 @@ impl LineIndex {
         (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
     }
 
-    /// Returns a range of offsets that includes these lines: from the mark before them to the one after them.
-    /// Reads nothing.
+    /// Returns a range of offsets that includes these lines: from the mark before them to the mark after
+    /// them. Reads nothing.
     pub(crate) fn bytes_around(&self, lines: LineRange) -> Range<u64> {
         // The line at this index begins after that many terminators.
         let around = |index: u64| self.mark(|mark| self.terminators_before(mark) < index);
@@ -202,7 +202,7 @@ impl LineIndex {
         let mut number = first;
         let mut wanted = true;
         // `open` collects the line whose terminator has not been read yet. Chunks have whole code units. If
-        // the end of the file cuts one, its bytes do not decode, but they belong to the last line.
+        // the end of the file cuts a code unit, its bytes do not decode, but they belong to the last line.
         for_each_chunk(source, bytes.clone(), |offset, chunk| {
             let mut position = offset;
             let mut rest = chunk;

@@ -69,12 +69,12 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         regions(self.old, self.new_file(), self.plan)
     }
 
-    /// Returns the diff, as [`diff::between`] does; `regions` are those of [`Preview::regions`].
+    /// Returns the diff, as [`diff::between`] does; `regions` must come from [`Preview::regions`].
     pub fn diff(&self, regions: &[Region], paths: [&str; 2]) -> Result<String, S::Error> {
         diff::between(self.old, self.new_file(), regions, paths)
     }
 
-    /// Compares both states, as [`Comparison::new`] does; `regions` are those of [`Preview::regions`].
+    /// Compares both states, as [`Comparison::new`] does; `regions` must come from [`Preview::regions`].
     pub fn comparison(&self, regions: &[Region], max_bytes: usize) -> Result<Comparison, S::Error> {
         Comparison::new(self.old, self.new_file(), regions, max_bytes)
     }

@@ -110,9 +110,9 @@ struct Joint {
 /// A region whose end is not known yet.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Its beginning, and the number of old lines above the beginning.
+    /// The beginning of the region, and the number of old lines above it.
     begin: (Joint, u64),
-    /// The end of its last splice so far.
+    /// The end of the region's last splice so far.
     after: Joint,
     tier: Tier,
 }

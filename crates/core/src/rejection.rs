@@ -91,7 +91,7 @@ impl fmt::Display for Fit {
 /// searched.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Evidence {
-    /// No search was made, as one is made only for the first eight failures of a request.
+    /// Nothing was searched, because that is done only for the first eight failures of a request.
     #[default]
     NotSearched,
     /// The edit is already made: the file has the new text, and no line that the edit removes.
@@ -187,7 +187,7 @@ impl Normalization {
 /// A line that distinguishes a place from others with the same text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ContextLine {
-    /// Its number.
+    /// The number of the line.
     pub line: LineNumber,
     /// Whether it is above the place, not below it.
     pub is_above: bool,
@@ -198,8 +198,8 @@ pub struct ContextLine {
 /// One thing that is wrong with a request for one file.
 ///
 /// Displayed, each is one sentence with its numbers. The sentence names neither the part of the request
-/// ([`Rejection::at`]), nor text of the file ([`Evidence`], [`Fit::Unsure`]): the caller adds these, since it
-/// knows how its client names and numbers the parts.
+/// ([`Rejection::at`]), nor text of the file ([`Evidence`], [`Fit::Unsure`]): the caller adds these, because
+/// it knows how its client names and numbers the parts.
 ///
 /// Exhaustive, although it may grow: a caller needs words for every variant, and the compiler finds the
 /// missing ones. A new variant is a breaking change.
@@ -265,7 +265,7 @@ pub enum Rejection {
         /// The lines that were meant.
         evidence: Box<Evidence>,
     },
-    /// The text stands nowhere in the file.
+    /// The text does not occur in the file.
     #[error("the text stands nowhere in the file")]
     NoMatch {
         /// The place in the request.
@@ -273,7 +273,7 @@ pub enum Rejection {
         /// The lines that were meant.
         evidence: Box<Evidence>,
     },
-    /// The text stands in the file more than once.
+    /// The text occurs in the file more than once.
     #[error("the text stands in the file {count} times{}", ignored(*.tier))]
     AmbiguousMatch {
         /// The place in the request.
@@ -293,7 +293,8 @@ pub enum Rejection {
         /// The digest of all lines of the file.
         lines: Digest,
     },
-    /// The file would begin with a byte order mark that it does not have: no edit adds or changes one.
+    /// The file would begin with a byte order mark that it does not have. No edit may add or change a byte
+    /// order mark.
     #[error("the file would begin with a byte order mark that it does not have")]
     ByteOrderMark {
         /// The place in the request.
@@ -339,9 +340,9 @@ pub enum Rejection {
         at: At,
         /// The first such character.
         character: char,
-        /// Its line in the new text.
+        /// The line of the character in the new text.
         line: LineNumber,
-        /// Its place in that line, in characters, from 1.
+        /// The place of the character in that line, in characters, from 1.
         column: u64,
     },
     /// An edit would begin or end inside a shifted run of a stateful encoding, or inside a byte sequence for

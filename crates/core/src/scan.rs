@@ -59,7 +59,7 @@ const LONGEST_BOM: usize = 4;
 
 impl Scanner {
     /// Makes a scanner for a file whose encoding is known or assumed to be `label`. [`Scan::encoding`] says
-    /// how this goes together with a byte order mark.
+    /// when a byte order mark takes precedence.
     #[must_use]
     pub fn new(label: Option<Encoding>) -> Self {
         Self { label, hasher: Some(Hasher::default()), head: Vec::new(), body: None }

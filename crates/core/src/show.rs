@@ -77,9 +77,9 @@ impl Budget {
 /// counts as 1). Returns the text, and its weight.
 ///
 /// Lines are shown whole or not at all, except the first one: if it does not fit, the part that fits is
-/// shown. That is at least one character, however small the budget, so that calls which continue at
-/// [`Shown::cut`] reach the end. If the first line ends before `from_char`, nothing of it is shown. The file
-/// must decode. Fails only if the source does.
+/// shown. That is at least one character, however small the budget, so that repeated calls, each from
+/// [`Shown::cut`] on, reach the end. If the first line ends before `from_char`, nothing of it is shown. The
+/// file must decode. Fails only if the source does.
 ///
 /// ```
 /// use mcp_text_editor_core::line::LineRange;
@@ -216,7 +216,7 @@ struct LongLine {
 }
 
 impl Page<'_> {
-    /// Shows a line. Returns false if no other may follow.
+    /// Shows a line. Returns false if no further line may follow.
     fn push(&mut self, line: &ScannedLine<'_>) -> bool {
         if self.push_whole(line) {
             return true;
@@ -288,7 +288,7 @@ fn part_of_line<S: Source + ?Sized>(
             if part.length < part.next_char || full {
                 continue;
             }
-            // At least one character is shown, so that calls which continue reach the end.
+            // At least one character is shown, so that repeated calls reach the end.
             let weight = measure.of_char(character);
             full = !part.text.is_empty() && part.weight + weight > room;
             if !full {

@@ -444,7 +444,7 @@ mod tests {
             (&part, "z\na\nb\nc\nd\ne\n", "??==??  0"),
             (&part, "z\na\nB\nc\nd\ne\n", "??!=?? 3-3 0"),
             (&part, "a\nb\nC\nd\ne\n", "?=!?? 3-3 0"),
-            // An empty line is not taken for another one.
+            // An empty line is not matched with a distant empty line.
             (&gap, "x\n\nb\n\ny\n\nz\n", "?===???  0"),
             (&gap, "x\n\nB\n\ny\n\nz\n", "?=!=??? 3-3 0"),
         ] {

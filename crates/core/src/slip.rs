@@ -9,7 +9,7 @@ pub enum TextKind {
     /// Any other text.
     #[default]
     Plain,
-    /// Markdown, where two spaces at the end of a line break it.
+    /// Markdown, where two spaces at the end of a line are a line break.
     Markdown,
     /// Columns between tabs, where tabs at the end of a line are empty columns.
     Tabular,
@@ -97,7 +97,7 @@ pub struct Finding {
 pub struct ReportedSlip {
     /// The slip.
     pub slip: Slip,
-    /// Its line in the new file; the first, if there are several.
+    /// The line of the slip in the new file; the first such line, if there are several.
     pub line: LineNumber,
     /// The number of further lines with the same kind of slip.
     pub more: u64,

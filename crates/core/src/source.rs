@@ -88,7 +88,7 @@ impl Source for Window {
     }
 }
 
-/// The most bytes that are read at a time.
+/// The maximum bytes that are read at a time.
 pub const CHUNK: usize = 256 * 1024;
 
 /// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until it returns false. A

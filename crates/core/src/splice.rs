@@ -72,8 +72,8 @@ impl SpliceSet {
     /// Sorts the splices and checks that they are disjoint. Splices that only touch do not overlap; two empty
     /// ones at the same place do. Nothing checks that they lie within the file, which is unknown here.
     ///
-    /// The error lists, in file order, the overlaps of each splice with the one before it, and with the one
-    /// that reaches furthest of all before it. If many splices overlap, not all pairs are listed, so that the
+    /// The error lists, in file order, the overlaps of each splice with the splice before it, and with the
+    /// earlier splice that reaches furthest. If many splices overlap, not all pairs are listed, so that the
     /// check takes only `n log n` steps.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
         let places = splices.iter().enumerate();

@@ -19,10 +19,10 @@ pub struct ClientFacts {
     pub version: &'static str,
     /// The day of the measurement.
     pub measured: &'static str,
-    /// Its capacity for a reply with `--output text`.
+    /// The program's capacity for a reply with `--output text`.
     pub text: Capacity,
-    /// Its capacity for a reply with `--output json`: for the JSON text, and in some programs for the
-    /// structured content in addition.
+    /// The program's capacity for a reply with `--output json`: for the JSON text, and in some programs for
+    /// the structured content in addition.
     pub json: Capacity,
 }
 
@@ -54,7 +54,7 @@ pub const UNKNOWN: Capacity = capacity(LengthUnit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
 
-/// The programs that were measured. Each number is a few hundredths below the measured one.
+/// The programs that were measured. Each number is a few hundredths less than measured.
 pub static CLIENTS: &[ClientFacts] = &[
     // Shows 50 000 UTF-16 units of text. In another measurement of this version, it showed as many units of
     // the text in escaped JSON, where a line end takes two units. The capacity fits both. A reply in JSON is
@@ -148,7 +148,7 @@ pub const ADDED_KEYS: &[AddedKey] = &[
     AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },
 ];
 
-/// Tells whether a key is one that clients add. Ignores letter case.
+/// Tells whether a key is one of [`ADDED_KEYS`]. Ignores letter case.
 #[must_use]
 pub fn is_added(name: &str) -> bool {
     ADDED_KEYS.iter().any(|key| key.name.eq_ignore_ascii_case(name))

@@ -17,9 +17,9 @@ pub struct Hunks {
 /// The numbers of lines that a change added and removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LineCounts {
-    /// The lines of the new file that are not in the old one.
+    /// The number of lines of the new file that are not in the old file.
     pub added: u64,
-    /// The lines of the old file that are not in the new one.
+    /// The number of lines of the old file that are not in the new file.
     pub removed: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct DiffRow {
 /// The file that has a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowSide {
-    /// Both.
+    /// Both files.
     Both,
     /// Only the old file.
     Old,

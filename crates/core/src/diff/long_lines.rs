@@ -12,7 +12,7 @@ use crate::source::{CHUNK, Source};
 /// The maximum bytes of a line that are shown: of its beginning, or of the part where the sides differ.
 pub(super) const LONGEST_LINE: usize = 4096;
 
-/// The number of characters that are shown before the first one that differs.
+/// The number of characters that are shown before the first character that differs.
 const BEFORE: u64 = 40;
 
 /// A line as the diff shows it.
@@ -180,7 +180,8 @@ impl<S: Source + ?Sized> SideLines<'_, S> {
     }
 }
 
-/// Returns the number of characters before the first one that differs; `None` if the texts are the same.
+/// Returns the number of characters before the first character that differs; `None` if the texts are the
+/// same.
 fn first_difference<O, N>(mut old: Text<'_, O>, mut new: Text<'_, N>) -> Result<Option<u64>, O::Error>
 where
     O: Source + ?Sized,

@@ -24,7 +24,7 @@ const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
 const LONGEST_LINE: usize = 4_096;
 /// The maximum bytes that are held in memory for a comparison, for each byte that may be shown.
 const BYTES_PER_SHOWN: usize = 16;
-/// The number of bytes of a long line that are shown before the first one that differs.
+/// The number of bytes of a long line that are shown before the first byte that differs.
 const BEFORE: usize = 64;
 
 /// A line of one of the two files: its bytes without the terminator, and the terminator.

@@ -99,9 +99,8 @@ impl Guesser {
         }
     }
 
-    /// Returns the invalid bytes of a text that otherwise is UTF-8; `None` if there are none, or if they are
-    /// more than the valid non-ASCII characters. The latter does not count if the only ones are a cut
-    /// character at the end.
+    /// Returns the invalid bytes of a text that otherwise is UTF-8; `None` if there are none, or if they
+    /// outnumber the valid non-ASCII characters and are not only a cut character at the end.
     #[must_use]
     pub fn strays(&self) -> Option<Strays> {
         let open = self.utf8.open.len() as u64;

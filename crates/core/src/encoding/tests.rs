@@ -661,7 +661,8 @@ fn a_text_that_is_utf_8_but_for_some_bytes_looks_like_nothing_else() {
     assert_eq!(check("é".as_bytes()).0, None);
     // With more invalid bytes than characters, the text is not UTF-8.
     assert_eq!(check(&with("é", &b"caf\xe9 ".repeat(9))).0, None);
-    // Many characters by chance say something against Russian, and one does against French.
+    // Only many characters of UTF-8 speak against Russian, as some occur by chance. A single one speaks
+    // against French.
     let russian = |end: &str| check(&encoding("windows-1251").encode(&("Вёл ".repeat(8) + end)).unwrap()).1;
     assert_eq!([russian("молоко он"), russian("молоко о")], [Some("windows-1251"), None]);
     let french = encoding("windows-1252").encode(&"été à la forêt, ".repeat(5)).unwrap();

@@ -16,7 +16,7 @@ use crate::render::limits as words;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// The unit in which a message comes, as errors name it.
+/// The unit in which a message arrives, as errors name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MessageUnit {
     /// A line of input.
@@ -52,7 +52,8 @@ const NO_ID: &str = "the id of a request must be a string, or an integer of at m
 /// The depth at which the arguments of a call are in its message.
 const ENVELOPE: u64 = 2;
 
-/// The number of bytes that each value of a message counts for. The largest is an object of one field.
+/// The number of bytes that each value of a message counts for. The largest value in memory is an object of
+/// one field.
 const VALUE: u64 = 640;
 
 /// Returns the bytes that values count towards the limit on requests in progress.
@@ -120,7 +121,7 @@ fn refuse(scan: MessageScan, unit: MessageUnit, error: ErrorData) -> Refused {
 }
 
 /// Parses a message. A number beyond the range of a double is valid JSON, too. It counts as the largest
-/// double, just as an integer that is too large counts as the largest one.
+/// double, just as an integer that is too large counts as the largest integer.
 fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     if let Some(call) = plain_call::parse(text) {
         return Ok(call);

@@ -254,7 +254,7 @@ fn write_hunk<E>(
         position(first.new.start.saturating_sub(above)..last.new.end + below),
     ));
     let mut shown = first.old.start - above;
-    // Edits with nothing between them are shown as one: first all removed lines, then all added ones.
+    // Edits with no line between them are shown as one edit: first all removed lines, then all added lines.
     for group in edits.chunk_by(|above, below| above.old.end >= below.old.start) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         write_context(page, shape, shown..first.old.start, context)?;

@@ -102,7 +102,7 @@ pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>)
     response
 }
 
-/// Makes a response of events: this message, and all later ones of the exchange.
+/// Makes a response of events: `first`, and all later messages of the exchange.
 pub(super) fn events(first: TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
     let ended = is_last(&first);
     stream(Events { first: Some(event(first)), rest, ended })

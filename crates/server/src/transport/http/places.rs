@@ -192,7 +192,8 @@ mod tests {
         drop(known);
         let (third, mut third_closed) = take().unwrap();
         let third_work = third.work();
-        // While all connections work, none is closed. The first that is done is closed for the waiting one.
+        // While all connections work, none is closed. The first that is done is closed for the connection
+        // that waits.
         let mut waiting = pin!(places.take());
         assert!(now(waiting.as_mut()).is_none());
         assert_eq!(
