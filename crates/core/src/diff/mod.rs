@@ -1,7 +1,7 @@
 //! Unified diffs of known changes ([`unified`](fn@unified)), and of two files that differ in known regions
 //! ([`between`](fn@between)). Diffs as data, for callers that do not show them as text: read from a unified
-//! diff ([`read`](fn@read)), or made from two states of a file, if the edit between them is known
-//! ([`Comparison`]) or not ([`states`](fn@states)).
+//! diff ([`read`](fn@read)), or made from two states of a file, with the edit between them known
+//! ([`Comparison`]) or unknown ([`states`](fn@states)).
 
 mod between;
 mod hunk;

@@ -20,7 +20,7 @@ impl Label {
     /// Returns the meaning of `text`, a label of the WHATWG Encoding Standard or the name or alias of a
     /// Python codec. Letter case, `-`, `_`, `.`, `:` and white space are ignored. `None` for anything else,
     /// including the labels `replacement` and `x-user-defined`. If the two lists disagree about a name, the
-    /// standard's meaning applies, except that ISO-8859-1 and ASCII do not mean windows-1252.
+    /// standard's meaning applies, except that ISO-8859-1 and ASCII mean themselves and not windows-1252.
     ///
     /// ```
     /// use mcp_text_editor_core::encoding::{Encoding, Label};
