@@ -79,21 +79,21 @@ impl Digest {
         hasher.digest()
     }
 
-    /// Makes a digest of its 32 bytes, such as [`Digest::as_bytes`] gives. They are not checked: any bytes
-    /// are a digest.
+    /// Converts 32 bytes, such as [`Digest::as_bytes`] returns, to a digest. Nothing is hashed or checked:
+    /// any 32 bytes are a digest.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns the 32 bytes, the first of which is the first two digits.
+    /// Returns the 32 bytes. The first byte is displayed as the first two digits.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Returns the first 16 hexadecimal digits (64 bits), in lower case: enough to tell states of a file
-    /// apart, and to be sent back as a [`DigestPrefix`].
+    /// Returns the first 16 hexadecimal digits (64 bits), in lower case: enough to distinguish versions of a
+    /// file. A client can send them back as a [`DigestPrefix`].
     #[must_use]
     pub fn short(&self) -> String {
         hex(self.0).as_flattened().iter().take(16).map(|digit| char::from(*digit)).collect()
@@ -122,8 +122,9 @@ impl fmt::Debug for Digest {
 
 /// Computes a digest of bytes that come in pieces; how they are cut does not matter.
 ///
-/// With [`Hasher::with_midstates`] it keeps its state at some offsets. Then, after a change in the middle,
-/// the digest costs only the bytes that follow the change: [`Hasher::before`].
+/// A hasher from [`Hasher::with_midstates`] keeps copies of its state at some offsets (midstates). After a
+/// change in the middle of the bytes, [`Hasher::before`] starts from the last midstate before the change, so
+/// the bytes above it are not hashed again.
 #[derive(Clone)]
 pub struct Hasher {
     state: sha256::HashState,
@@ -236,7 +237,8 @@ impl DigestPrefix {
         digest.to_string().starts_with(&self.0)
     }
 
-    /// Tells whether one digest can begin with both, that is, whether one of the two begins with the other.
+    /// Tells whether a digest can begin with both prefixes, that is, whether one of the two begins with the
+    /// other.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)

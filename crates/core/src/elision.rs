@@ -1,8 +1,8 @@
 //! Recognises a line that stands for lines left out, such as `// ... existing code ...`.
 
-/// Tells whether a line stands for lines left out: `Some(true)` if it is hardly anything else, as it has
-/// words or brackets around the dots; `Some(false)` for bare dots, which are a statement in some languages;
-/// `None` if it does not.
+/// Tells whether a line stands for lines left out: `Some(true)` if it can hardly be anything else, because it
+/// has words or brackets around the dots; `Some(false)` for bare dots, which are a statement in some
+/// languages; `None` for any other line.
 pub(crate) fn is_elision(line: &str) -> Option<bool> {
     const OPENERS: [&str; 9] = ["{/*", "<!--", "//", "/*", "--", "#", ";", "%", "*"];
     const CLOSERS: [&str; 3] = ["*/}", "-->", "*/"];

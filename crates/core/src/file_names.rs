@@ -4,7 +4,8 @@
 //! File systems ignore letter case (NTFS, APFS, ext4 with casefold), Unicode composition (APFS, HFS+, ext4
 //! with casefold), trailing dots and spaces and what follows a colon (Windows), or invisible characters
 //! (HFS+, ext4 with casefold), and some have short names (`GIT~1`). Each of these rules is applied on every
-//! system, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory may be shared with another.
+//! system, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory may be shared with a machine
+//! of another system.
 
 use std::ffi::OsStr;
 
@@ -59,7 +60,7 @@ pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
-/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`. A
+/// Tells whether a folded name could be the short name (8.3) that Windows gives to a file named `meant`. A
 /// short name has six characters of `meant` and a number; or, if many files share these, two characters, four
 /// hexadecimal digits and a number.
 fn is_short(name: &str, meant: &str) -> bool {
@@ -86,7 +87,7 @@ fn is_short(name: &str, meant: &str) -> bool {
 }
 
 /// Folds letter case and composition of a name, and drops invisible characters, trailing dots and spaces, and
-/// the name of a stream.
+/// the name of an NTFS stream.
 fn folded(name: &OsStr) -> String {
     without_what_windows_drops(&fold_case(&name.to_string_lossy())).to_owned()
 }
@@ -124,8 +125,8 @@ pub fn without_invisible(text: &str) -> String {
     text.nfc().filter(|character| !is_default_ignorable(*character)).collect()
 }
 
-/// Folds a path whose separator is `/`. Returns it twice: with whole names, and with names as Windows reads
-/// them.
+/// Folds a path whose separator is `/`. Returns it in two forms: with whole names, and with names without the
+/// parts that Windows ignores.
 #[must_use]
 pub fn folded_paths(path: &str) -> [String; 2] {
     let folded = fold_case(path);

@@ -1,5 +1,5 @@
-//! The one list of invisible characters. It serves to recognise file names that look alike, and to escape
-//! such characters in replies.
+//! The only list of invisible characters. It is used to recognise file names that look alike, and to escape
+//! invisible characters in replies.
 
 /// Tells whether Unicode calls a character default-ignorable (`Default_Ignorable_Code_Point` in
 /// `DerivedCoreProperties.txt`): programs show nothing for it, and file systems that fold letter case ignore

@@ -1,4 +1,5 @@
-//! Edits text files as bytes: what a file is, which bytes an edit changes, and why an edit cannot be made.
+//! Edits text files as bytes: scans a file, finds the bytes that an edit changes, or the reasons why it
+//! cannot be made.
 //!
 //! This is the pure core of [mcp-text-editor](https://crates.io/crates/mcp-text-editor), a server through
 //! which language models edit files. It opens no file, reads no clock and no environment, and has no unsafe
@@ -13,10 +14,10 @@
 //!   with evidence: where the text occurs ([`matching`]), or similar lines that may be meant. It also reviews
 //!   new text for slips ([`slip`]).
 //! - [`splice`] applies the plan to the old file: the new file is a view that can be read at any offset, and
-//!   the inverse of the splices leads back. [`regions`](mod@regions) finds the lines that have changed, and
-//!   [`diff`] shows them.
-//! - Besides these: [`encoding`] and its labels, [`digest`], line endings ([`line_ending`]), how much of a
-//!   text fits a limit ([`text_length`]), and names that a file system could take for one another
+//!   the inverse of the splices restores the old file. [`regions`](mod@regions) finds the lines that have
+//!   changed, and [`diff`] shows them.
+//! - Besides these: [`encoding`] and its labels, [`digest`], line endings ([`line_ending`]), the length of a
+//!   text in the units of a limit ([`text_length`]), and names that a file system could take for one another
 //!   ([`file_names`]).
 //!
 //! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from
@@ -100,9 +101,9 @@
 //!   on each other.
 //! - **Lines end at LF or CRLF**, or at CR in a file without any LF. An edit that adds the first LF to such a
 //!   file, or removes the last one, changes where all of its lines are.
-//! - **Text is compared by code points.** There is no Unicode normalisation. Only line ends are ignored and,
-//!   unless matching is strict, blanks before them. Columns and lengths count code points, not what a reader
-//!   sees as characters.
+//! - **Text is compared by code points.** There is no Unicode normalisation. Only the kind of line end and,
+//!   unless matching is strict, blanks before line ends are ignored. Columns and lengths count code points,
+//!   not what a reader sees as characters.
 //! - **Evidence is bounded.** The search for reasons, similar places and diffs has fixed limits of size, so a
 //!   failure in a large file may have less evidence.
 //! - **Encodings are those of the WHATWG Encoding Standard**, ISO-8859-1, ASCII and UTF-32; EBCDIC, UTF-7 or

@@ -72,8 +72,8 @@ impl LineRange {
         Some(Self::new(first, count))
     }
 
-    /// Makes the range of lines to change, as a client names them; `None` unless a file of `total` lines has
-    /// all of them. Without an end, the range reaches to the last line.
+    /// Makes the range of lines to change, as a client names them; `None` if the range is empty, or if a file
+    /// of `total` lines does not have all of its lines. Without an end, the range reaches to the last line.
     #[must_use]
     pub fn existing(start: i64, end: Option<i64>, total: u64) -> Option<Self> {
         let last = end.map_or(Some(total), |end| u64::try_from(end).ok())?;

@@ -1,11 +1,11 @@
-//! Line numbers as reads, searches and other programs show them before lines: [`numbered`].
+//! Recognises line numbers that reads, searches and other programs show before lines: [`numbered`].
 
 /// A line that begins with a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NumberedLine<'a> {
     pub(crate) number: u64,
     pub(crate) before: NumberColumn<'a>,
-    /// The text behind the number and its sign. An empty line may lack the sign.
+    /// The text after the number and its sign. The number of an empty line may have no sign.
     pub(crate) text: &'a str,
 }
 

@@ -28,11 +28,12 @@ pub struct LineIndex {
     terminators: u64,
     unterminated: bool,
     census: Census,
-    /// Some thousands at most, which all copies share. The first is at the beginning of the first line.
+    /// The marks, some thousands at most; clones share them. The first mark is at the beginning of the first
+    /// line.
     marks: Arc<[Mark]>,
 }
 
-/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out. Offsets and
+/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) passes it on. Offsets and
 /// lengths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -53,7 +54,7 @@ pub struct ScannedLine<'a> {
 }
 
 impl ScannedLine<'_> {
-    /// Whether `text` is all of its text.
+    /// Whether `text` is the whole text of the line.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.text.len() as u64 == self.length
@@ -91,7 +92,7 @@ impl LineIndex {
         self.unterminated
     }
 
-    /// Whether the file has no terminator, so that it has one line or none.
+    /// Whether the file has no terminator, and therefore at most one line.
     #[must_use]
     pub(crate) fn has_no_terminator(&self) -> bool {
         self.count() == u64::from(self.is_unterminated())
@@ -251,7 +252,8 @@ pub struct Cursor<'a, S: ?Sized> {
 /// The minimum bytes that a cursor reads: the distance between two marks of a small file.
 const MIN_READ: u64 = 1024;
 
-/// The bytes in which terminators are counted at once. That is much faster than finding them one by one.
+/// The size in bytes of the blocks in which terminators are counted. Counting them in a block is much faster
+/// than finding them one by one.
 const COUNT_BLOCK: usize = 1024;
 
 impl<S: Source + ?Sized> Cursor<'_, S> {

@@ -1,4 +1,4 @@
-//! The state in which an edit leaves a file, before anything is written: [`Preview`].
+//! Reads the file that an edit would produce, before anything is written: [`Preview`].
 //!
 //! The new bytes are read once. A caller that writes them does so in the same pass ([`Preview::read_by`]), so
 //! the preview and the written file cannot differ. The line numbers of a reply come from the new bytes.
@@ -64,7 +64,7 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Scanned::new(&self.new, &self.scan)
     }
 
-    /// Returns the regions of new text, as [`regions`] does.
+    /// Returns the regions that the edit changes, as [`regions`] does.
     pub fn regions(&self) -> Result<Vec<Region>, S::Error> {
         regions(self.old, self.new_file(), self.plan)
     }
@@ -74,7 +74,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         diff::between(self.old, self.new_file(), regions, paths)
     }
 
-    /// Compares both states, as [`Comparison::new`] does; `regions` must come from [`Preview::regions`].
+    /// Compares the old and the new file, as [`Comparison::new`] does; `regions` must come from
+    /// [`Preview::regions`].
     pub fn comparison(&self, regions: &[Region], max_bytes: usize) -> Result<Comparison, S::Error> {
         Comparison::new(self.old, self.new_file(), regions, max_bytes)
     }
@@ -101,8 +102,9 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Ok(slips)
     }
 
-    /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit
-    /// removes, at most [`SpliceSet::removed`] of them. Fails only if the source does.
+    /// Returns the splices that turn the new bytes back into the old. They hold the bytes that the edit
+    /// removes: at most [`SpliceSet::removed`] bytes, because equal lines are left out. Fails only if the
+    /// source does.
     pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
         self.plan.splices.inverse(self.old.source)
     }

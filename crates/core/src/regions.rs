@@ -17,10 +17,10 @@ use crate::source::Source;
 /// Whole lines of the new file, and the lines of the old one that they replace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// The lines of the new file, by their numbers there. If no line is left, an empty range before the next
-    /// line.
+    /// The lines of the new file, by their numbers there. If the region has no new lines, an empty range
+    /// before the line that follows the region.
     pub lines: LineRange,
-    /// The digest of their bytes, terminators included.
+    /// The digest of the bytes of `lines`, terminators included.
     pub digest: Digest,
     /// The lines of the old file that were replaced, by their numbers there; empty for an insertion.
     pub replaced: LineRange,
@@ -47,9 +47,9 @@ where
 /// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, which comes with a
 /// scan of the new bytes.
 ///
-/// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all
-/// lines are one region. That is not so if either file has no line end at all. Reads both files where they
-/// differ, and around there. Fails only if either source does.
+/// If the edit changes the character at which lines end (a file without any LF ends its lines at CR), all
+/// lines are one region, unless either file has no line end at all. Reads both files where they differ, and
+/// around there. Fails only if either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
@@ -128,8 +128,9 @@ struct Files<'a, O: ?Sized, N: ?Sized> {
     new: Scanned<'a, N>,
     /// Finds the lines that follow splices.
     joints: Cursor<'a, N>,
-    /// Find the first lines of regions, and the lines after them.
+    /// Finds the first lines of regions.
     left: Cursor<'a, N>,
+    /// Finds the lines after regions.
     left_ends: Cursor<'a, N>,
 }
 

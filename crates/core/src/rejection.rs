@@ -1,5 +1,5 @@
-//! Defines the reasons why a request cannot be carried out, as data, with a line for a log. The caller tells
-//! the client what to do next, since that depends on the form of the request.
+//! Defines the reasons why a request cannot be carried out, as data. Each can be displayed as a line for a
+//! log. The caller tells the client what to do next, since that depends on the form of the request.
 
 use std::fmt;
 
@@ -108,8 +108,8 @@ pub enum Evidence {
     /// The lines that were meant.
     One(MatchPlace),
     /// Several candidates, the closest to the named lines first: at most three, or
-    /// [`crate::matching::CLOSEST`] that have exactly the text. Lines that have the new text come before them
-    /// all.
+    /// [`crate::matching::CLOSEST`] that have exactly the text. Lines that hold the new text come before all
+    /// others.
     Several(Vec<MatchPlace>),
     /// No lines are so similar to the text that they must be meant. The place, if any, is a little similar.
     Nothing(Option<MatchPlace>),

@@ -40,8 +40,8 @@ impl<'a, S: ?Sized> Scanned<'a, S> {
 }
 
 impl<'a, S: Source + ?Sized> Scanned<'a, S> {
-    /// Computes the digest of the bytes at the offsets of `range`. Reads nothing for the whole file, as the
-    /// scan has its digest.
+    /// Computes the digest of the bytes at the offsets of `range`. For the whole file, reads nothing, because
+    /// the scan has the digest.
     pub fn digest_of(self, range: Range<u64>) -> Result<Digest, S::Error> {
         if range == (0..self.scan.size) { Ok(self.scan.digest) } else { digest_of(self.source, range) }
     }
@@ -75,9 +75,9 @@ impl<'a, S: Source + ?Sized> Scanned<'a, S> {
         self.scan.lines.cursor(self.source)
     }
 
-    /// Calls `each` with the lines of `bytes` until it returns false. `bytes` begin with the line `first`,
-    /// and end at the end of a line or of the file. A line's text is cut after `longest` bytes, rounded up to
-    /// whole code units.
+    /// Calls `each` with the lines of `bytes`, in order, until `each` returns false. `bytes` begin with the
+    /// line `first`, and end at the end of a line or of the file. A line's text is cut after `longest` bytes,
+    /// rounded up to whole code units.
     pub fn for_each_line(
         self,
         first: LineNumber,

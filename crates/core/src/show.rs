@@ -25,9 +25,9 @@ pub struct Shown {
     pub digest: Option<Digest>,
     /// The place at which to continue, if not all requested lines are shown.
     pub cut: Option<Continuation>,
-    /// The character of the first line with which `content` begins, from 1.
+    /// The number, from 1, of the character of the first line at which `content` begins.
     pub from_char: u64,
-    /// The length in characters of a line that is cut before its end.
+    /// The length in characters of the line that is cut before its end; `None` if no line is.
     pub line_length: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ pub struct Shown {
 pub struct Continuation {
     /// The line.
     pub next_start: LineNumber,
-    /// The character in it, from 1; `None` for its beginning.
+    /// The character in that line, from 1; `None` for the beginning of the line.
     pub next_char: Option<u64>,
 }
 
@@ -216,7 +216,8 @@ struct LongLine {
 }
 
 impl Page<'_> {
-    /// Shows a line. Returns false if no further line may follow.
+    /// Adds a line if all of it fits; remembers a first line that does not fit as `long`. Returns whether the
+    /// line was added: otherwise no further line may follow.
     fn push(&mut self, line: &ScannedLine<'_>) -> bool {
         if self.push_whole(line) {
             return true;

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const MAX_MOVED: usize = 50;
 /// The maximum number of lines that a diff aligns, not counting equal lines at both ends.
 const MAX_ALIGNED: usize = 2_000;
-/// The maximum bytes of a line that is hashed. A longer one stays unknown.
+/// The maximum bytes of a line that is hashed. A longer line stays unknown.
 const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Stands for a line that was never shown.
@@ -35,24 +35,25 @@ fn hash(text: &str) -> u64 {
     hasher.finish() | 2
 }
 
-/// The lines of a file that a client was shown, as hashes. *That state* is the file's state when it was last
-/// shown.
+/// The lines of a file that a client was shown, as hashes. *The shown state* is the state of the file when it
+/// was last shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShownLines {
-    /// The digest of that state; `None` if unknown.
+    /// The digest of the shown state; `None` if unknown.
     digest: Option<Digest>,
-    /// The lines of that state that were shown, with their indices, in order.
+    /// The index and the hash of each line of the shown state that the client was shown, in order.
     lines: Vec<(usize, u64)>,
-    /// The number of all lines in that state; `None` if unknown.
+    /// The number of all lines in the shown state; `None` if unknown.
     total: Option<usize>,
-    /// Lines of other states that were shown. Their places in that state are unknown.
+    /// The hashes of lines of other states that the client was shown. Their places in the shown state are
+    /// unknown.
     elsewhere: Vec<u64>,
 }
 
 /// The lines of a file as it is now, compared with those that a client was shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compared {
-    /// The hash of each line that the client knows, or `UNKNOWN` or `CHANGED`.
+    /// For each line, its hash if the client knows the line; otherwise `UNKNOWN` or `CHANGED`.
     lines: Vec<u64>,
     /// For each line, whether another program has written it since the client was shown the lines around it.
     is_new: Vec<bool>,
@@ -69,7 +70,7 @@ impl ShownLines {
         self.digest.as_ref()
     }
 
-    /// Returns how many bytes this takes.
+    /// Returns the size of this value in memory, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(self.lines.as_slice()) + size_of_val(self.elsewhere.as_slice())
@@ -81,9 +82,9 @@ impl ShownLines {
         Self { digest, ..Self::default() }
     }
 
-    /// Records that lines of that state were shown, the first with the number `first`. A line that another
-    /// program has changed becomes known only with `is_read`, which means that the client read it and did not
-    /// only see it in an error about another text.
+    /// Records that the client was shown lines of the shown state, the first with the number `first`.
+    /// `is_read` says that the client read them, and did not only see them in an error about another text.
+    /// Only then does a line that another program has changed become known.
     pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, is_read: bool) {
         let at = self.lines.partition_point(|(index, _)| (*index as u64) < first.index());
         let mut known = self.lines.split_off(at).into_iter().peekable();
@@ -95,7 +96,7 @@ impl ShownLines {
         self.lines.extend(known);
     }
 
-    /// Records the number of lines of that state.
+    /// Records the number of lines of the shown state.
     pub fn ends_after(&mut self, total: u64) {
         self.total = usize::try_from(total).ok();
     }
@@ -181,8 +182,9 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Diffs the lines with their part of the file, with indices into all lines of the file. If there are
-    /// many, aligns only equal lines at both ends.
+    /// Diffs the lines with the part of the file where they can be now. The indices in the result are those
+    /// of lines in the whole file. If many lines are left between the equal lines at both ends, aligns only
+    /// these.
     fn ops(&self, new: &[u64]) -> Vec<DiffOp> {
         let (was, now) = (self.lines.as_slice(), new.get(self.new.clone()).unwrap_or_default());
         let head = was.iter().zip(now).take_while(|(was, now)| was == now).count();
@@ -209,7 +211,7 @@ impl Stretch {
         ]
     }
 
-    /// Converts the indices of an operation from the stretch to all lines.
+    /// Converts the indices of an operation from indices in the stretch to indices in the whole file.
     fn moved(&self, op: DiffOp) -> DiffOp {
         let (old, new) = (self.old.start, self.new.start);
         match op {
@@ -324,9 +326,9 @@ impl Compared {
     }
 
     /// Returns the lines that the client knows after its edit, and the changes that other programs had made
-    /// before the edit, with line numbers of the new file. A region is its new lines, which the client knows,
-    /// and the lines that they replaced. Returns `None` if the regions do not fit the file. Fails only if a
-    /// read of the source fails.
+    /// before the edit, with line numbers of the new file. Each region is a pair: its new lines, which the
+    /// client knows, and the old lines that they replaced. Returns `None` if the regions do not fit the file.
+    /// Fails only if a read of the source fails.
     pub fn edited<S: Source + ?Sized>(
         self,
         new: Scanned<'_, S>,

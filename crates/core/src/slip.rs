@@ -1,12 +1,12 @@
 //! Slips in new text: likely mistakes, as data. The review in [`resolve`](crate::resolve) finds them, and the
-//! caller words them.
+//! caller puts them into words.
 
 use crate::line::LineNumber;
 
 /// The kinds of text that a caller recognises by a file's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TextKind {
-    /// Any other text.
+    /// Text of none of the kinds below.
     #[default]
     Plain,
     /// Markdown, where two spaces at the end of a line are a line break.
@@ -15,13 +15,13 @@ pub enum TextKind {
     Tabular,
 }
 
-/// A slip in new text. The first two are certain.
+/// A slip in new text. The slips of the first two variants are certain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slip {
     /// Each line begins with its own number, as in the reply to a read, and no line around the text does.
     Numbers,
-    /// Only one of the old and the new text ends with a line end, so that the edit leaves or adds an empty
-    /// line.
+    /// Only one of the old and the new text ends with a line end. As a result, the edit leaves or adds an
+    /// empty line.
     EmptyLine,
     /// A line begins with a number, as in the reply to a read or a search, and no line around the text does.
     Number,
@@ -92,7 +92,7 @@ pub struct Finding {
     pub line: u64,
 }
 
-/// A slip in a file as an edit leaves it.
+/// A slip in the new file, after an edit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReportedSlip {
     /// The slip.

@@ -1,13 +1,13 @@
 //! The source of a file's bytes: [`Source`]. This crate opens no files: it implements [`Source`] for byte
-//! slices, and the crate that opens files implements it for those.
+//! slices, and the crate that opens files implements it for files.
 
 use std::convert::Infallible;
 use std::ops::Range;
 
 /// Bytes that can be read at any offset, counted in bytes from 0.
 ///
-/// A source may shrink while it is read. Then reads return fewer bytes, and the result means nothing. The
-/// caller can find out that the file has changed, and must discard the result.
+/// A source can shrink while it is read. Then reads return fewer bytes, and the result of the operation means
+/// nothing. The caller can find out that the file has changed, and must discard the result.
 pub trait Source {
     /// The error of a read that failed; [`Infallible`] for bytes in memory.
     type Error;
@@ -55,7 +55,8 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
-/// Some bytes of a source in memory, at the offsets that they have in the source. All others are missing.
+/// A copy in memory of consecutive bytes of a source. They are read at their offsets in the source; no other
+/// bytes are there.
 pub(crate) struct Window {
     start: u64,
     bytes: Vec<u8>,
@@ -91,8 +92,8 @@ impl Source for Window {
 /// The maximum bytes that are read at a time.
 pub const CHUNK: usize = 256 * 1024;
 
-/// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until it returns false. A
-/// chunk has at most [`CHUNK`] bytes and is never empty. Stops early if the source ends, and fails only if
+/// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until `each` returns false.
+/// A chunk has at most [`CHUNK`] bytes and is never empty. Stops early if the source ends, and fails only if
 /// the source does.
 pub fn for_each_chunk<S: Source + ?Sized>(
     source: &S,

@@ -9,13 +9,13 @@ use crate::source::{Source, for_each_chunk, read_range};
 pub struct Splice {
     /// The bytes that are removed, by their offsets in the old file; empty for an insertion.
     pub at: Range<u64>,
-    /// The bytes that are put there; empty for a removal.
+    /// The bytes that are inserted there; empty for a removal.
     pub insert: Vec<u8>,
 }
 
 impl Splice {
     /// Returns the splice that replaces `removed`, at offset `start`, by `insert`. Leaves out whole lines at
-    /// both ends that are equal in both. Returns `None` if everything is equal.
+    /// the start and end that are equal in `removed` and `insert`. Returns `None` if the two are equal.
     fn changing(start: u64, removed: &[u8], insert: &[u8]) -> Option<Self> {
         if removed == insert {
             return None;
@@ -99,7 +99,7 @@ impl SpliceSet {
             return Err(overlaps);
         }
         splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
-        // An in-place `collect` may have left the list the memory of one with larger items.
+        // If the list comes from an in-place `collect` of larger items, it has spare capacity.
         splices.shrink_to_fit();
         Ok(Self(splices))
     }
@@ -116,7 +116,7 @@ impl SpliceSet {
         self.0.iter().map(|splice| splice.at.end - splice.at.start).sum()
     }
 
-    /// Returns the parts of the new file, in order, where the old one has `size` bytes. No part is empty.
+    /// Returns the parts of the new file, in order, for an old file of `size` bytes. No part is empty.
     pub fn segments(&self, size: u64) -> impl Iterator<Item = Segment<'_>> {
         let mut from = 0;
         let tail = self.0.last().map_or(0, |splice| splice.at.end)..size;
@@ -153,7 +153,8 @@ impl SpliceSet {
         inverted.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns splices of the old file that have the effect of these, followed by `next` on the new file.
+    /// Returns splices of the old file that have the same effect as `self` followed by `next`, which is for
+    /// the new file.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         let mut out = Vec::new();
@@ -168,7 +169,7 @@ impl SpliceSet {
                 end = kept.end;
             }
         };
-        // The next part of the new file to copy, and its offset there.
+        // The parts of the new file that are not copied yet, and the offset of the next one in that file.
         let mut parts = self.segments(u64::MAX).peekable();
         let mut start = 0_u64;
         // The sizes of the files are unknown, and less than `u64::MAX`.
@@ -236,7 +237,8 @@ impl SpliceSet {
     pub fn carried(&self, back: &Self) -> Option<Self> {
         let mut changed = back.0.iter().zip(back.new_places()).peekable();
         let mut carried = Vec::new();
-        // The end of the last change before the splice, in the file before `back` and in the file after it.
+        // The end of the last change before the splice, in the file before `back` and in the file after
+        // `back`.
         let (mut end, mut end_here) = (0, 0);
         for splice in &self.0 {
             while let Some((change, place)) = changed.next_if(|(_, place)| place.end < splice.at.start) {
@@ -252,8 +254,8 @@ impl SpliceSet {
         Some(Self(carried))
     }
 
-    /// Returns the same splices without the lines at the start and end of each that are equal in both files.
-    /// A splice that changes nothing is left out.
+    /// Returns the same splices, each without the lines at its start and end that are equal in both files. A
+    /// splice that changes nothing is left out.
     ///
     /// Fails only if the source does.
     pub fn changing<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
@@ -304,8 +306,8 @@ fn is_repeated<S: Source + ?Sized>(source: &S, range: Range<u64>, other: u64) ->
     failure.map(|()| is_same)
 }
 
-/// The new file, before it is written: a view of the old one through its splices, which is a [`Source`]
-/// itself. Bytes outside the splices are read from the old file and never decoded.
+/// The new file, before it is written: a view of the old file through the splices. The view is a [`Source`],
+/// too. Bytes outside the splices are read from the old file and never decoded.
 #[derive(Clone, Debug)]
 pub struct Spliced<'a, S: ?Sized> {
     old: &'a S,

@@ -1,4 +1,5 @@
-//! The diff of two states of a file. It reads them only where they differ, and its size is bounded.
+//! Makes the diff of two states of a file. Reads the states only where they differ, and bounds the size of
+//! the diff.
 
 use std::ops::Range;
 

@@ -40,7 +40,7 @@ struct Alike {
 /// Replaces the shown parts of long lines that begin alike by parts from where the lines differ. Then two
 /// lines of a change look the same only if they are the same.
 ///
-/// Reads only the lines that begin alike a second time.
+/// Only lines that begin alike are read a second time.
 pub(super) fn tell_apart<O, N>(old: &mut SideLines<'_, O>, new: &mut SideLines<'_, N>) -> Result<(), O::Error>
 where
     O: Source + ?Sized,

@@ -58,7 +58,7 @@ pub struct Comparison {
     pub before: Option<Scan>,
     /// The scan of the state after the edit; `None` if there is no file.
     pub after: Option<Scan>,
-    /// The lines that differ. Cut if a state is not text.
+    /// The lines that differ; marked as cut if a state is not text.
     pub hunks: Hunks,
 }
 
@@ -196,7 +196,8 @@ fn changes(old: &[Line<'_>], new: &[Line<'_>], pairs_left: &mut usize) -> Vec<Li
     out
 }
 
-/// Returns the longest list of lines that occur once in each part, in the same order in both.
+/// Returns the longest list of lines that occur once in each part, in the same order in both, as pairs of
+/// their indices.
 fn anchored(
     old: &[Line<'_>],
     in_old: Range<usize>,
@@ -288,7 +289,8 @@ impl Page {
         Self { hunks, bytes_left: max_bytes, pairs_left: COMPARED_PAIRS, encodings }
     }
 
-    /// Adds the hunks of parts of both files, which begin at these lines, and counts the lines that differ.
+    /// Adds the hunks of one part of each file, and counts the lines that differ. `start` has the indices of
+    /// the first lines of the parts.
     fn part(&mut self, start: [usize; 2], old: &[Line<'_>], new: &[Line<'_>]) {
         let changes = changes(old, new, &mut self.pairs_left);
         if let Some(counts) = &mut self.hunks.counts {

@@ -7,7 +7,8 @@ use crate::lines::ScannedLine;
 use crate::scanned::Scanned;
 use crate::splice::{Splice, SpliceSet};
 
-/// The number of context lines above and below a change. Fewer are enough where the file begins or ends.
+/// The minimum number of context lines above and below the changes of a hunk. Fewer are enough where the file
+/// begins or ends.
 const CONTEXT: usize = 3;
 /// The maximum bytes of a file in which a diff is undone.
 const MAX_BYTES: usize = 16 << 20;
@@ -17,9 +18,9 @@ const MAX_LINES: u64 = 128 << 10;
 const MAX_ROWS: usize = 2_000;
 
 /// Returns the splices that undo a diff in a file that another program has changed since. `undo` are the
-/// splices that would undo it in the file as the edit left it. Returns `None` unless the places are certain:
-/// the file has the new lines of each hunk exactly once, with all their context, in the same order, with one
-/// kind of terminator.
+/// splices that would undo the diff in the file as the edit left it. Returns `None` unless the places are
+/// certain: the file has the new lines of each hunk exactly once, with all their context, in the same order,
+/// with one kind of terminator.
 #[must_use]
 pub fn unapplied(hunks: &Hunks, undo: &SpliceSet, file: Scanned<'_, [u8]>) -> Option<SpliceSet> {
     let encoding = file.scan.encoding;

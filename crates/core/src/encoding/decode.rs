@@ -127,7 +127,7 @@ impl Decoded {
     /// So check such an edit by decoding the result, or edit between seams instead.
     ///
     /// `None` if `index` is not at the beginning of a character or the end of the text; if it lies between
-    /// two characters of one sequence of bytes (four sequences of Big5 stand for two characters each); and if
+    /// two characters of one sequence of bytes (four sequences of Big5 stand for two characters each); or if
     /// neither side is in the ASCII state. In the last case use [`seam_before`](Self::seam_before).
     #[must_use]
     pub fn start_of_edit(&self, index: usize) -> Option<u64> {
@@ -148,8 +148,8 @@ impl Decoded {
     }
 
     /// Returns the end of the character before `index`, where an edit can begin in any state if its bytes are
-    /// made by [`Encoding::encode_between`]. `None` in the cases of [`start_of_edit`](Self::start_of_edit),
-    /// except that of the state.
+    /// made by [`Encoding::encode_between`]. `None` in the first two cases of
+    /// [`start_of_edit`](Self::start_of_edit); the state does not matter.
     #[must_use]
     pub fn seam_before(&self, index: usize) -> Option<Seam> {
         Some(self.gap(index)?.0)

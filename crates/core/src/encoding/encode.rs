@@ -42,7 +42,7 @@ impl Encoding {
             return Ok(whole);
         }
         // The WHATWG Encoding Standard makes two escape sequences without a character between them an error.
-        // So sequences are left out that change nothing, or that another sequence follows at once.
+        // So a sequence is left out if it changes nothing, or if another sequence follows it at once.
         let ascii = Shift::Ascii.escape();
         let body = whole.strip_suffix(ascii).unwrap_or(&whole);
         let mut bytes = Vec::with_capacity(whole.len() + 2 * ascii.len());

@@ -9,7 +9,7 @@ pub struct Undecodable {
     pub offset: usize,
 }
 
-/// Text cannot be encoded: the encoding lacks a character, or would not give the same one back.
+/// Text cannot be encoded: the encoding lacks a character, or its bytes would decode to another one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{character:?}, the character at index {index}, cannot be encoded")]
 #[non_exhaustive]

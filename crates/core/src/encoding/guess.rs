@@ -30,7 +30,7 @@ pub struct Guesser {
 struct Utf8 {
     /// The last bytes so far, if they may be the beginning of a character.
     open: Vec<u8>,
-    /// The number of characters beyond ASCII.
+    /// The number of non-ASCII characters.
     characters: u64,
     /// The number of bytes that belong to no character.
     strays: u64,
@@ -45,7 +45,7 @@ pub struct Strays {
     pub is_cut: bool,
 }
 
-/// `EncodingDetector`, which has no `Debug` of its own.
+/// Wraps `EncodingDetector`, which does not implement `Debug`.
 struct Detector(EncodingDetector);
 
 impl std::fmt::Debug for Detector {
@@ -110,8 +110,9 @@ impl Guesser {
     }
 
     /// Returns the encoding that the bytes look like. Returns `None` if there is too little evidence (fewer
-    /// than eight characters that are not ASCII), if the bytes do not decode in that encoding, or if it is a
-    /// single-byte encoding in which bytes above 0x7F would be control characters.
+    /// than eight characters that are not ASCII), if valid UTF-8 characters speak against that encoding, if
+    /// the bytes do not decode in it, or if it is a single-byte encoding in which bytes above 0x7F would be
+    /// control characters.
     #[must_use]
     pub fn finish(mut self) -> Option<Encoding> {
         self.detector.0.feed(b"", true);
@@ -135,8 +136,8 @@ impl Guesser {
         (evidence >= MIN_EVIDENCE).then_some(encoding)
     }
 
-    /// Returns `guess` if every byte above 0x7F is a printable character in it. That its table decodes them
-    /// is not enough, because the standard's tables map bytes without a meaning to C1 controls.
+    /// Returns `guess` if every byte above 0x7F is a printable character in it. Decoding is not enough,
+    /// because the standard's tables map bytes without a meaning to C1 controls.
     fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
         let encoding = Encoding::Legacy(guess);
         let mut high = (0x80..=0xFF).filter(|byte| self.high_values >> (byte & 0x7F) & 1 == 1);

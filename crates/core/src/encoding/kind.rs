@@ -18,8 +18,8 @@ pub enum Encoding {
     Latin1,
     /// US-ASCII; a byte from 0x80 on does not decode.
     Ascii,
-    /// A legacy encoding of the WHATWG Encoding Standard. No label selects this type's values for UTF-8,
-    /// UTF-16, replacement and x-user-defined, and this crate is not tested with these.
+    /// A legacy encoding of the WHATWG Encoding Standard. No label selects the tables for UTF-8, UTF-16,
+    /// replacement and x-user-defined, and this crate is not tested with them.
     Legacy(&'static encoding_rs::Encoding),
 }
 
@@ -55,8 +55,8 @@ impl Encoding {
         }
     }
 
-    /// Tells whether the encoding is a form of Unicode. A byte order mark in a file outranks a label of such
-    /// an encoding, but not a label of any other.
+    /// Tells whether the encoding is a form of Unicode. A byte order mark in a file takes precedence over a
+    /// label of a Unicode encoding, but not over any other label.
     #[must_use]
     pub fn is_unicode(self) -> bool {
         !self.bom().is_empty()

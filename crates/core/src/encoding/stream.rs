@@ -59,8 +59,8 @@ impl StreamDecoder {
     /// chunk follows.
     ///
     /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode.
-    /// Later calls return it again. `sink` may have got some of the text before it. Chunks after `last` are
-    /// ignored.
+    /// Later calls return it again. `sink` may have received a part of the text that precedes that offset.
+    /// Chunks after `last` are ignored.
     pub(super) fn feed(&mut self, chunk: &[u8], last: bool, sink: impl FnMut(&str)) -> Result<(), u64> {
         if let Some(offset) = self.failed {
             return Err(offset);

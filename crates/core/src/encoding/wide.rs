@@ -122,7 +122,7 @@ pub(super) fn encode(unit: CodeUnit, text: &str) -> Vec<u8> {
 }
 
 /// Guesses whether `head`, the start of a file without a byte order mark, is UTF-16 or UTF-32, and in which
-/// byte order. The guess is for the error about a file with NUL bytes; no file is read by it.
+/// byte order. The guess is for the error about a file with NUL bytes; no file is decoded with it.
 ///
 /// Some hundreds of bytes are enough. A character that is cut at their end does not matter. `None` unless all
 /// bytes decode, have no control characters except white space, and have at least two ASCII characters, and

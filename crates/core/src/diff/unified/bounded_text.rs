@@ -1,4 +1,4 @@
-//! The text of a diff, within a limit of its length.
+//! Builds the text of a diff up to a maximum length.
 
 use std::fmt::Write as _;
 
@@ -20,7 +20,7 @@ impl BoundedText {
         self.hidden > 0
     }
 
-    /// Writes a line of a file after its sign; `open` says that it has no terminator.
+    /// Writes a line of a file with its sign before it. `open` says that the line has no terminator.
     pub(super) fn row(&mut self, sign: char, text: &str, open: bool) {
         self.line(format_args!("{sign}{text}"));
         if open {

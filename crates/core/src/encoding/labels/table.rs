@@ -141,8 +141,8 @@ pub(super) static ROWS: &[LabelRow] = &[
     LabelRow("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
 ];
 
-/// Words that people use for an encoding, folded. They are labels in neither list, and no call accepts them:
-/// errors suggest the label.
+/// Words that people use for an encoding, folded. Neither list has them as labels, and no call accepts them;
+/// errors suggest the label beside them.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("utf8bom", "utf-8-sig"),
     ("utf8withbom", "utf-8-sig"),
