@@ -1,4 +1,4 @@
-//! Everything that machines share: [`Cluster`].
+//! Keeps the journal and the history of all machines in a shared database: [`Cluster`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The rule for edits while the database cannot be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum WithoutDatabase {
-    /// They are refused, after waiting some seconds for the database to come back.
+    /// Edits wait some seconds for the database to come back, and then are refused.
     #[default]
     Refuse,
-    /// They are made at once, without a journal, and warn of that.
+    /// Edits are made at once, without a journal, and with a warning.
     GoOn,
 }
 
@@ -72,7 +72,8 @@ impl Cluster {
         if self.is_needed() { PATIENCE } else { Duration::ZERO }
     }
 
-    /// Reads records. If the session ends meanwhile, repeats the statement, since it only reads.
+    /// Reads records. If the session ends meanwhile, repeats the statement once, unless `patience` is zero:
+    /// the statement only reads.
     fn records(
         &self,
         statement: &'static str,
@@ -129,8 +130,8 @@ impl Journal for Cluster {
                     record.is_begun();
                     Ok(Box::new(record))
                 }
-                // If it was carried out nevertheless, the record is abandoned, and there is nothing to
-                // recover.
+                // If the statement was carried out nevertheless, the record is abandoned, and there is
+                // nothing to recover.
                 Err(_) => Err(fail(error)),
             },
             Err(error) => Err(fail(error)),

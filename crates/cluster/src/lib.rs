@@ -1,6 +1,6 @@
-//! The state that several machines share: journal and history in a `PostgreSQL` database, and names for
-//! directories that are the same on all machines. [`Cluster`] has all of it; [`WorkspaceBuilder::shared`]
-//! gives it to a workspace of [`mcp_text_editor_store`].
+//! Shares state between several machines: the journal and the history, in a `PostgreSQL` database, and names
+//! of directories that are valid on all machines. [`Cluster`] has all of these; pass it to
+//! [`WorkspaceBuilder::shared`] of [`mcp_text_editor_store`].
 //!
 //! [`WorkspaceBuilder::shared`]: mcp_text_editor_store::WorkspaceBuilder::shared
 

@@ -124,7 +124,7 @@ impl fmt::Debug for Digest {
 ///
 /// A hasher from [`Hasher::with_midstates`] keeps copies of its state at some offsets (midstates). After a
 /// change in the middle of the bytes, [`Hasher::before`] starts from the last midstate before the change, so
-/// the bytes above it are not hashed again.
+/// the bytes before that midstate are not hashed again.
 #[derive(Clone)]
 pub struct Hasher {
     state: sha256::HashState,

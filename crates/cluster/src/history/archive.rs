@@ -1,4 +1,4 @@
-//! The database as an [`Archive`]. Its edits are returned with the paths of this machine.
+//! Implements [`Archive`] for the database. Edits are returned with the paths of this machine.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::root_names::RootNames;
 /// The maximum number of edits that are read at once, since each comes with its diffs.
 const PAGE: usize = 32;
 
-/// Past edits in a database that several machines share. Their order is that in which the database received
+/// Past edits in a database that several machines share. They are in the order in which the database received
 /// them, and their times are from its clock. The machines' clocks are not used.
 #[derive(Debug)]
 pub(crate) struct SharedArchive {
@@ -42,7 +42,7 @@ impl SharedArchive {
         self.database.run(work).map_err(|error| of_database(&error))
     }
 
-    /// Returns one edit, by its number or its id, with its files and their undos.
+    /// Returns the newest edit that meets the conditions, with its files and their undo data.
     fn one(&self, conditions: Conditions) -> Result<Option<read::EditRow>, NotKept> {
         Ok(self.run(move |client| Box::pin(read::page(client, conditions, 1, true)))?.pop())
     }

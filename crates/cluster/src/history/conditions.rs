@@ -12,8 +12,8 @@ use tokio_postgres::types::Type;
 use crate::postgres::database::Value;
 use crate::root_names::RootNames;
 
-/// Files, or all files below directories, by their shared names. The fields are columns: one entry has the
-/// same index in each.
+/// Files, or all files below directories, by their shared names. The fields are columns: the values of one
+/// entry have the same index in all of them.
 #[derive(Clone, Default)]
 pub(super) struct KeyRanges {
     pub(super) roots: Vec<String>,

@@ -96,7 +96,7 @@ fn id_of(row: &Row, column: usize) -> Result<Option<EditId>, Error> {
     Ok(row.try_get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
 }
 
-/// Returns the bytes of the root keys that were kept with an edit.
+/// Returns the bytes of the root keys that were kept with an edit; empty if there is no such edit.
 pub(super) async fn root_keys(client: &Client, id: String) -> Result<Vec<u8>, Error> {
     let statement = "select root_keys from edits where id = $1";
     let found = client.query_typed(statement, &[(&id, Type::TEXT)]).await?;
@@ -109,7 +109,8 @@ pub(super) async fn secret(client: &Client) -> Result<Vec<u8>, Error> {
     row.try_get::<_, String>(0).map(String::into_bytes)
 }
 
-/// Returns the later edits that took or gave the name of a file which this edit left.
+/// Returns, for each file that this edit left, the file's position and the later edits that created or
+/// removed a file at its path.
 pub(super) async fn moves_since(client: &Client, id: String) -> Result<Vec<MoveSince>, Error> {
     let [created, removed] = [ChangeKind::Created, ChangeKind::Removed].map(ChangeKind::number);
     let rows = client
@@ -139,7 +140,7 @@ fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
 
 impl EditRow {
     /// Returns the edit with the paths of this machine. The path of a file that this machine does not reach
-    /// is its root's name, followed by the path in the root.
+    /// is its root's name in brackets, followed by the path in the root.
     pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
         self.told(names).ok_or_else(|| NotKept::Unavailable {
             reason: "the database has an edit that this version cannot read".to_owned(),

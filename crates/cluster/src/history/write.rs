@@ -18,7 +18,8 @@ use crate::postgres::database::{Database, Value, borrowed};
 use crate::postgres::error::DatabaseError;
 use crate::root_names::{RootNames, SharedPath};
 
-/// The maximum number of ids that are drawn if each is already in use, which has a chance of 2⁻⁴⁸.
+/// The maximum number of ids that are drawn for an edit. A further id is drawn only if the last one is in
+/// use; for each past edit, the chance of that is 2⁻⁴⁸.
 const DRAWS: usize = 8;
 
 /// The overhead of an edit, and of a file in it, in bytes.
@@ -37,7 +38,8 @@ const AT_ONCE: i64 = 64;
 /// The pause before each attempt to rewrite a table without its deleted rows.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(200)];
 
-/// A process checks the bound in bytes whenever it has itself kept this fraction (a 64th) of the bound.
+/// A process checks the bound in bytes whenever it has kept more bytes since its last check than the bound
+/// divided by this number.
 const PART: u64 = 64;
 
 /// Keeps an edit atomically, by one statement. Values: the id, tool, client, session, undone edit, machine

@@ -22,11 +22,13 @@ pub(crate) struct FoundRow {
     epoch: u32,
     contents: Contents,
     is_abandoned: bool,
-    /// The session that has taken the record over; `None` before that, and after the removal.
+    /// The session through which this process has taken the record over; `None` before the takeover, and
+    /// after the removal of the record.
     taken: Option<Arc<DatabaseSession>>,
 }
 
-/// Returns the contents of a row, with the names that its temporaries have in this epoch.
+/// Returns the contents of a row, with the names that the record's temporary files have in this epoch (the
+/// number of takeovers).
 fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Contents {
     let mut contents = Contents::read(text.as_bytes(), &Everywhere(&link.roots));
     contents.committed = state == COMMITTED;
@@ -37,7 +39,7 @@ fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Conten
 }
 
 impl FoundRow {
-    /// Reads a row of [`ALL`](statements::ALL); `None` if its columns are different.
+    /// Reads a row of [`ALL`](statements::ALL); `None` if it has other columns.
     pub(crate) fn read(link: JournalLink, row: &tokio_postgres::Row) -> Option<Self> {
         let epoch = u32::try_from(row.try_get::<_, i32>(2).ok()?).unwrap_or_default();
         let contents = contents_of(&link, row.try_get(4).ok()?, row.try_get(3).ok()?, epoch);

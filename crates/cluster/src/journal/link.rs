@@ -19,7 +19,7 @@ pub(crate) struct JournalLink {
     pub(crate) roots: Arc<RootNames>,
 }
 
-/// Turns an error of the database into the error of an edit, with the path of this file.
+/// Turns an error of the database into the error of an edit of the file at `path`.
 pub(crate) fn failed(operation: Operation, path: &Path, error: DatabaseError) -> StoreError {
     let source = Some(io::Error::other(error));
     StoreError { source, ..StoreError::new(operation, path, StoreErrorKind::Io) }

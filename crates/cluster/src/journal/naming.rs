@@ -8,9 +8,9 @@ use mcp_text_editor_store::backend::Naming;
 
 use crate::root_names::{RootNames, SharedPath};
 
-/// A name consists of the name of a root, U+0000, and the path in the root. For a file that this machine
-/// cannot reach, the path is one that does not exist and is in no root, so that its record is left to other
-/// machines.
+/// Names a file by the name of its root, U+0000, and the path in the root. The name of a file that this
+/// machine cannot reach becomes a path that does not exist and is in no root. As a result, the record of such
+/// a file is left to other machines.
 pub(crate) struct Everywhere<'a>(pub(crate) &'a RootNames);
 
 impl Everywhere<'_> {

@@ -13,8 +13,8 @@ use crate::journal::statements::{self, ADOPT, BEGUN, CHANGE, COMMITTED, END, PRE
 use crate::postgres::database::DatabaseSession;
 use crate::postgres::error::DatabaseError;
 
-/// The maximum time for which an owner tries to find out whether a statement was carried out whose answer was
-/// lost.
+/// The maximum time for which an owner tries to find out whether a statement with a lost answer was carried
+/// out.
 const RESOLVING: Duration = Duration::from_secs(15);
 
 /// The record of a transaction. Dropping this value removes the record.

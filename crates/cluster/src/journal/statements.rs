@@ -5,9 +5,9 @@ use tokio_postgres::types::Type;
 use crate::postgres::database::Value;
 use crate::postgres::owner::is_free;
 
-/// The record is begun; its temporaries need not exist or be complete.
+/// The record is begun; its temporary files can be missing or incomplete.
 pub(crate) const BEGUN: i16 = 0;
-/// All temporaries are complete.
+/// All temporary files are complete.
 pub(crate) const PREPARED: i16 = 1;
 /// The transaction is committed: recovery completes it.
 pub(crate) const COMMITTED: i16 = 2;
@@ -27,19 +27,19 @@ pub(crate) const BEGIN: &str = "with made as (
 pub(crate) const CHANGE: &str = "update records set state = $4, contents = coalesce($5, contents)
     where claim = $1 and owner = $2 and state in ($3, $4) returning id";
 
-/// Values: claim, owner.
+/// Selects a record if this owner still has it. Values: claim, owner.
 pub(crate) const PROVE: &str = "select id from records where claim = $1 and owner = $2";
 
 /// Assigns a record to another session of its owner. Values: claim, the key of the new session.
 pub(crate) const ADOPT: &str = "update records set owner = $2 where claim = $1 returning state";
 
-/// Values: claim.
+/// Deletes a record. Values: claim.
 pub(crate) const END: &str = "delete from records where claim = $1";
 
-/// Releases a record, so that any process may take it over. Values: claim.
+/// Releases a record. Afterwards, any process may take it over. Values: claim.
 pub(crate) const RELEASE: &str = "update records set owner = 0 where claim = $1";
 
-/// Takes an abandoned record over. Values: its claim, and the new claim and session.
+/// Takes an abandoned record over. Values: its claim, the new claim, the key of the new session.
 pub(crate) const TAKE_OVER: &str = concat!(
     "update records r set claim = $2, owner = $3, epoch = epoch + 1 where r.claim = $1 and ",
     is_free!(),
@@ -50,20 +50,21 @@ pub(crate) const TAKE_OVER: &str = concat!(
 pub(crate) const ALL: &str =
     concat!("select r.id, r.claim, r.epoch, r.state, r.contents, ", is_free!(), " from records r");
 
-/// Returns the same columns of the abandoned records whose files may be partly changed.
+/// Returns the columns of [`ALL`] for the abandoned records whose files can be partly changed.
 pub(crate) const ABANDONED: &str = concat!(
     "select r.id, r.claim, r.epoch, r.state, r.contents, true from records r where r.state > 0 and ",
     is_free!()
 );
 
-/// Returns the same columns of the records that name one of these files. Values: the keys of the files.
+/// Returns the columns of [`ALL`] for the records that name one of these files. Values: the keys of the
+/// files.
 pub(crate) const NAMING: &str = concat!(
     "select r.id, r.claim, r.epoch, r.state, r.contents, ",
     is_free!(),
     " from records r where r.id in (select f.record from record_files f where f.key = any($1))"
 );
 
-/// Values: claim.
+/// Selects a record if it exists. Values: claim.
 pub(crate) const IS_THERE: &str = "select id from records where claim = $1";
 
 pub(crate) fn number(number: i64) -> Value {

@@ -1,4 +1,4 @@
-//! The addresses of the hosts of a URL: [`Addresses`].
+//! Looks up the addresses of the hosts of a URL: [`Addresses`].
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -15,7 +15,7 @@ const BOUND: Duration = Duration::from_secs(3);
 pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
 
 impl Addresses {
-    /// Returns the addresses of a host, within [`BOUND`].
+    /// Returns the addresses of a host, within [`BOUND`]; empty if none is known.
     pub(super) fn of(&self, name: &str) -> Vec<IpAddr> {
         if let Ok(address) = name.parse() {
             return vec![address];

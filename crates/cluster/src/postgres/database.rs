@@ -81,7 +81,7 @@ pub(crate) struct DatabaseSession {
 }
 
 impl DatabaseSession {
-    /// Ends the session, because it is unknown whether its last statement is carried out.
+    /// Ends the session, because it is unknown whether its last statement was carried out.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         self.over.notify_one();
@@ -129,7 +129,7 @@ impl Database {
         Self(Arc::new(Door { inner: inner.into(), handle: OnceLock::new() }))
     }
 
-    /// Returns the ports of its hosts, except those of Unix sockets.
+    /// Returns the ports of the database's hosts, except those of Unix sockets.
     pub(crate) fn ports(&self) -> Vec<u16> {
         self.0.inner.settings.ports()
     }
@@ -203,8 +203,8 @@ impl Database {
         done
     }
 
-    /// Runs `work`, such as a transaction, with exclusive use of the second connection. If it fails, except
-    /// by a refusal of the server, the next work gets a new connection.
+    /// Runs `work`, such as a transaction, with exclusive use of the second connection. If it fails for
+    /// another reason than a refusal by the server, the next work gets a new connection.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl for<'c> FnOnce(&'c mut Client) -> Work<'c, T> + Send + 'static,
@@ -350,8 +350,8 @@ pub(crate) fn borrowed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
     values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect()
 }
 
-/// Returns a random number for a lock or a claim. It has 62 bits, so no other process draws the same. It is
-/// never 0, which stands for no owner.
+/// Returns a random number for a lock or a claim. It has 62 bits, so two processes hardly ever draw the same
+/// number. It is never 0, which stands for no owner.
 pub(crate) fn drawn() -> i64 {
     // std takes the seed from the system.
     let drawn = RandomState::new().build_hasher().finish() >> 2;

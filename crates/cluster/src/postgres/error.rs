@@ -5,13 +5,13 @@ use std::error::Error;
 /// The reason why the database did not carry out a request. Its texts never contain a password.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// It cannot be reached, does not admit this role, or is not a server that accepts writes.
+    /// The database cannot be reached, does not admit this role, or is not a server that accepts writes.
     #[error("the database cannot be reached: {0}")]
     Unreachable(String),
-    /// It did not answer in time.
+    /// The database did not answer in time.
     #[error("the database did not answer within {0} seconds")]
     TimedOut(u64),
-    /// A pool in front of it passes sessions on to other clients, so their locks prove nothing.
+    /// A pool in front of the database passes sessions on to other clients, so their locks prove nothing.
     #[error(
         "a pool hands the sessions of the database on after each transaction, so that nobody's lock can be known by them; the URL is to name the database itself, or a pool in session mode"
     )]
@@ -19,13 +19,13 @@ pub enum DatabaseError {
     /// The session ended before the answer.
     #[error("the session with the database ended: {0}")]
     Ended(String),
-    /// Its schema is not one that this version can use.
+    /// The database's schema cannot be used by this version.
     #[error("{0}")]
     Schema(String),
     /// A directory has no name that other machines know.
     #[error("other machines do not know its directory by any name; --root-name gives it one")]
     Unnamed,
-    /// It refused a statement.
+    /// The database refused a statement.
     #[error("the database refused: {message} (SQLSTATE {code})")]
     Refused {
         /// The SQLSTATE, five characters.
@@ -64,7 +64,7 @@ impl DatabaseError {
         matches!(self, Self::Refused { code, .. } if code == UNIQUE_VIOLATION)
     }
 
-    /// Tells whether it is unknown if the statement was carried out.
+    /// Tells whether the outcome is lost, that is, the statement may have been carried out or not.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::TimedOut(_) | Self::Ended(_))
     }

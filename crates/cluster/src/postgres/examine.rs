@@ -1,5 +1,4 @@
-//! Examines a database without changing anything: [`examine`]. Nothing is created, migrated or locked; the
-//! statements only read.
+//! Examines a database: [`examine`]. All statements only read: nothing is created, migrated or locked.
 
 use std::error::Error as _;
 use std::io;

@@ -2,8 +2,8 @@
 //!
 //! A pool in front of a database serves many connections with few sessions (`PgBouncer`, `Odyssey`, a
 //! provider's proxy). If it passes a session on after each transaction or statement, the session's advisory
-//! lock outlives the process that took it, and several processes share it, so it proves nothing. A pool that
-//! keeps a session as long as the connection lasts does no harm.
+//! lock outlives the process that took it, and several processes share the lock, so it proves nothing. A pool
+//! that keeps a session as long as the connection lasts does no harm.
 
 use tokio_postgres::{Client, Error};
 

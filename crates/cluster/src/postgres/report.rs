@@ -1,5 +1,5 @@
-//! The state of a database for several machines, as [`examine`](super::examine) finds it. It is data; the
-//! callers turn it into text.
+//! The findings of [`examine`](super::examine) about a database that several machines share. They are data;
+//! the callers turn them into text.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct DatabaseReport {
     /// Its URL, without a password.
     pub url: String,
-    /// The schema that this program uses in it.
+    /// The schema that this program uses in the database.
     pub schema: String,
     /// The version of the schema that this program creates, or migrates to.
     pub schema_version: i32,
@@ -34,33 +34,33 @@ pub struct HostReport {
 /// The reason why there is no session with a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoSession {
-    /// Its name has no address.
+    /// The host's name has no address.
     UnknownName,
     /// Connecting failed, with the system's message.
     Unreachable(String),
     /// The connection succeeds, but the server does not answer in time.
     Silent,
-    /// It has no TLS, but the URL requires it.
+    /// The server has no TLS, but the URL requires TLS.
     NoTls,
-    /// Its certificate is not from a known authority.
+    /// The server's certificate is not from a known authority.
     UnknownAuthority,
-    /// Its certificate is for other names.
+    /// The server's certificate is for other names.
     OtherName,
-    /// Its certificate is invalid for another reason, or TLS failed for another reason.
+    /// The server's certificate is invalid for another reason, or TLS failed for another reason.
     Tls(String),
-    /// It requires a password, and none is known.
+    /// The server requires a password, and none is known.
     NoPassword,
     /// The password is wrong.
     WrongPassword,
-    /// It does not admit this role, at all or from this machine, with the server's message.
+    /// The server does not admit this role, at all or from this machine, with the server's message.
     NotAdmitted(String),
-    /// It has no such database.
+    /// The server has no such database.
     NoDatabase,
-    /// It has no room for another session.
+    /// The server has no room for another session, with the server's message.
     Full(String),
-    /// It is starting up, or shutting down.
+    /// The server is starting up, or shutting down, with the server's message.
     NotReady(String),
-    /// Anything else: perhaps it is not `PostgreSQL`.
+    /// Any other reason, with the error's text: perhaps the server is not `PostgreSQL`.
     Other(String),
 }
 
@@ -70,19 +70,19 @@ pub enum NoSession {
 pub struct DatabaseFacts {
     /// The version of the server, in the server's own words.
     pub version: String,
-    /// Whether it is older than `PostgreSQL` 14, and so lacks features that this program needs.
+    /// Whether the server is older than `PostgreSQL` 14, and so lacks features that this program needs.
     pub is_too_old: bool,
     /// Whether the connection is encrypted, and the server has proved its name.
     pub has_tls: bool,
-    /// Whether it accepts writes.
+    /// Whether the server accepts writes.
     pub writes: Writes,
-    /// Whether a pool in front of it passes sessions from one client to another, so that a session's locks
-    /// prove nothing.
+    /// Whether a pool in front of the server passes sessions from one client to another, so that a session's
+    /// locks prove nothing.
     pub is_pooled: bool,
-    /// The settings with which it can lose data that it has acknowledged.
+    /// The settings with which the server can lose data that it has acknowledged.
     pub forgetful: Vec<&'static str>,
-    /// The difference between its clock and this machine's. The time that the answer took is not included, so
-    /// this is the smallest possible difference.
+    /// The difference between the server's clock and this machine's. The time that the answer took is not
+    /// included, so this is the smallest possible difference.
     pub clock: ClockOffset,
     /// The schema.
     pub schema: SchemaState,
@@ -126,7 +126,7 @@ pub enum SchemaState {
     /// It is of an earlier version, and this role may not change its tables, because they belong to the named
     /// role.
     NotToBeMigrated(i32, String),
-    /// It is of this version, with the amounts of data in it, or what it lacks.
+    /// It is of this version: with the amounts of data in it or, if it lacks something, the missing parts.
     Current(Result<Kept, Vec<SchemaLack>>),
 }
 
@@ -152,7 +152,7 @@ pub struct Kept {
     pub in_work: u64,
     /// The number of edits whose process is gone, and that are not recovered yet.
     pub abandoned: u64,
-    /// The age of the oldest edit of both kinds.
+    /// The age of the oldest edit among these two kinds; `None` if there is none.
     pub oldest: Option<Duration>,
     /// The number of past edits.
     pub edits: u64,

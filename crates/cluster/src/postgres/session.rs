@@ -30,13 +30,14 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(4);
 /// connection stays open. A running process sends a statement every fifth of this time.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 
-/// The settings of every session. The keepalives are [`IDLE`] and [`UNACKNOWLEDGED`] for the server's side.
+/// The settings of every session. The TCP settings are [`IDLE`] and [`UNACKNOWLEDGED`] for the server's side.
 /// The server enforces the timeouts even if this process is stopped and cannot enforce its own.
 const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_idle = 1; set tcp_keepalives_interval = 1; \
     set tcp_keepalives_count = 3; set tcp_user_timeout = 4000; set statement_timeout = '8s'; set lock_timeout = '5s'; \
     set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";
 
-/// Everything that a connection needs. It is read once, at the start: later, Landlock may deny the files.
+/// Everything that a connection needs. The files that the URL names are read once, at the start, because
+/// Landlock may deny them later.
 pub(crate) struct SessionSettings {
     pub(super) url: StateUrl,
     addresses: Addresses,

@@ -1,4 +1,4 @@
-//! The URL of a database: [`StateUrl`].
+//! Parses the URL of a database: [`StateUrl`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 63;
 /// The URL of a database: `postgres://user@host:5432/database`.
 ///
 /// Several hosts, separated by commas, are tried in turn until one accepts writes. A host that begins with
-/// `%2F` is the directory of a Unix socket. After a `?` can follow parameters, separated by `&`: `sslmode`
+/// `%2F` is the directory of a Unix socket. Parameters can follow after a `?`, separated by `&`: `sslmode`
 /// (`verify-full`, the default, or `disable`; a Unix socket has no TLS), `sslrootcert` (a file of
 /// certificates in PEM; by default those that the system trusts), `passfile`, `schema`, `password`,
 /// `target_session_attrs` (`read-write`, `primary` or `any`, which all mean `read-write`), and
@@ -62,21 +62,22 @@ fn bad<T>(why: impl Into<String>) -> Result<T, BadStateUrl> {
 }
 
 impl StateUrl {
-    /// Tells whether it has a password.
+    /// Tells whether the URL has a password.
     #[must_use]
     pub fn has_password(&self) -> bool {
         self.password.is_some()
     }
 
-    /// Returns the same URL. If it has no password, it gets this one.
+    /// Returns the URL with its own password or, if it has none, with this one. An empty password counts as
+    /// none.
     #[must_use]
     pub fn or_password(self, password: Option<String>) -> Self {
         let password = self.password.or(password.filter(|password| !password.is_empty()));
         Self { password, ..self }
     }
 
-    /// Returns the same URL. If it names no file of passwords (`.pgpass`), it gets this one; the file need
-    /// not exist.
+    /// Returns the URL with its own file of passwords (`.pgpass`) or, if it names none, with this one. The
+    /// file need not exist.
     #[must_use]
     pub fn or_password_file(self, file: Option<PathBuf>) -> Self {
         let password_file = self.password_file.or(file);

@@ -1,4 +1,4 @@
-//! Tells how long a mount may hide the changes of other machines: [`Caches`].
+//! Finds out how long a mount can hide the changes of other machines: [`Caches`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use mcp_text_editor_store::backend::network_file_system;
 use crate::root_names::mount::Mount;
 use crate::root_names::mounts::{read_names, read_number};
 
-/// The time for which this machine may still see the old state of a file after another machine has changed
-/// it.
+/// The time for which this machine can still see the old state of a file after another machine has changed
+/// the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caches {
     /// The file system's type, as the system lists it; empty if the system does not list it.

@@ -1,20 +1,20 @@
-//! Tells whether file locks hold between machines, as far as the list of mounts shows: [`FileLocks`].
+//! Finds out whether file locks hold between machines, as far as the list of mounts shows: [`FileLocks`].
 
 use crate::root_names::mount::Mount;
 
 /// The reach of a lock on a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileLocks {
-    /// It also excludes other machines, according to the file system's type and options.
+    /// A lock also excludes other machines, according to the file system's type and options.
     AmongMachines,
-    /// It holds only on this machine, or in this mount.
+    /// A lock holds only on this machine, or in this mount.
     Here {
         /// The file system's type, as the system lists it.
         kind: String,
         /// The mount option that causes this; `None` if the type does.
         option: Option<&'static str>,
     },
-    /// The list of mounts does not show it.
+    /// The list of mounts does not show the reach of a lock.
     Unknown,
 }
 

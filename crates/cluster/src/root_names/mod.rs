@@ -3,8 +3,8 @@
 //!
 //! A name is given by a person, or it is derived from a network file system and the path in it, or else it is
 //! valid only on this machine. Two directories never get the same name. One directory can have several names,
-//! if machines spell its server differently. This module does not access the named files. It also tells
-//! whether the locks of a mount hold between machines, and how long the mount may hide the changes of other
+//! if machines spell its server differently. This module does not access the named files. It also finds out
+//! whether the locks of a mount hold between machines, and how long the mount can hide the changes of other
 //! machines.
 
 mod caches;

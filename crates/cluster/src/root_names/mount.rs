@@ -1,4 +1,4 @@
-//! The lines of the list of mounts, and the servers of network file systems in them: [`Mount`], [`covering`].
+//! Parses the list of mounts, and finds the servers of network file systems in it: [`Mount`], [`covering`].
 
 use std::path::{Path, PathBuf};
 
@@ -58,8 +58,8 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the mount that contains a path. On the way down, each mount that lies over another is entered, as
-/// in the kernel.
+/// Returns the mount that contains a path; `None` if the list has no mount at `/`. On the way down, each
+/// mount that lies over another is entered, as in the kernel.
 pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
     let is_listed = |id| mounts.iter().any(|mount| mount.id == id);
     let mut current =

@@ -1,4 +1,4 @@
-//! The mounts that this process sees, as Linux lists them, and the machine's own name.
+//! Reads the list of the mounts that this process sees, as Linux gives it, and the machine's own name.
 //!
 //! Other modules interpret the list. On a system without such a list, it is empty.
 

@@ -108,7 +108,8 @@ impl fmt::Display for SharedPath {
     }
 }
 
-/// Joins paths. If `rest` is empty, adds no separator, since that would require a directory.
+/// Joins paths. If `rest` is empty, adds no separator, since a path that ends with one can only be a
+/// directory's.
 pub(super) fn joined(directory: &Path, rest: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { directory.to_owned() } else { directory.join(rest) }
 }

@@ -87,7 +87,7 @@ impl RootNames {
         covering(&mounts, path).map_or(FileLocks::Unknown, locks)
     }
 
-    /// Tells how long a directory may hide the changes of other machines.
+    /// Tells how long a directory can hide the changes of other machines.
     #[must_use]
     pub fn caches(&self, path: &Path) -> Caches {
         let mounts = mounts(&self.mounts.text().unwrap_or_default());
