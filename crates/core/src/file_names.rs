@@ -305,7 +305,7 @@ mod tests {
             name in "[aZk\u{e9}\u{301}\u{307}\u{323}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{1e9b}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{1100}\u{1161}\u{200d}\u{34f}]{1,8}",
         ) {
             let own = fold_case(&name);
-            // Letter case is mapped in the decomposed name, as only there U+0345 stands behind the other
+            // Letter case is mapped in the decomposed name, because only there does U+0345 follow the other
             // marks.
             let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
             let mapped = [name.nfc().collect(), decomposed.to_uppercase(), decomposed.to_lowercase(), own.clone(), decomposed];

@@ -49,7 +49,7 @@ impl fmt::Debug for LineNumber {
     }
 }
 
-/// Consecutive lines. An empty range has a place, too: before its start.
+/// Consecutive lines. An empty range stands before the line `start`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineRange {
     start: LineNumber,
@@ -96,7 +96,7 @@ impl LineRange {
         Ok(Self::new(first, last.saturating_sub(first.index())))
     }
 
-    /// Returns the first line; for an empty range, the line after its place.
+    /// Returns the first line; for an empty range, the line before which it stands.
     #[must_use]
     pub fn start(self) -> LineNumber {
         self.start

@@ -503,7 +503,7 @@ mod tests {
         scanner.finish()
     }
 
-    /// Keeps one mark of each `every`, as in a larger file; none if `every` is 0.
+    /// Keeps every `every`th mark, as in the scan of a larger file; no marks if `every` is 0.
     fn thin_out(lines: &mut LineIndex, every: usize) {
         lines.marks = lines.marks.iter().copied().step_by(every.max(1)).filter(|_| every > 0).collect();
     }

@@ -464,7 +464,7 @@ impl Rejection {
 mod tests {
     use super::*;
 
-    /// Returns one of each kind.
+    /// Returns one rejection of each kind.
     fn all() -> Vec<Rejection> {
         let at = At::default();
         let lines = LineRange::new(LineNumber::FIRST, 2);

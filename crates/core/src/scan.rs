@@ -18,8 +18,8 @@ pub struct Scan {
     pub digest: Digest,
     /// The number of bytes, the byte order mark included.
     pub size: u64,
-    /// The encoding in force: the byte order mark's, unless the label is of an encoding that is not Unicode;
-    /// else the label's; else UTF-8.
+    /// The encoding in force: that of the byte order mark, unless there is a label of a non-Unicode encoding;
+    /// otherwise that of the label; without a label, UTF-8.
     pub encoding: Encoding,
     /// Whether the file begins with the byte order mark of `encoding`.
     pub bom: bool,
@@ -246,8 +246,8 @@ impl Counter {
         self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
     }
 
-    /// Counts LF and CR in loops that the compiler turns into SIMD. Only if a piece of wide units has a CR,
-    /// it is searched unit by unit for CRLF.
+    /// Counts LF and CR in loops that the compiler turns into SIMD. A piece of wide units is searched unit by
+    /// unit for CRLF only if it has a CR or follows one.
     fn count_line_ends(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
             CodeUnit::Byte => return self.count_bytes(piece),

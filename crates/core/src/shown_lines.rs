@@ -396,7 +396,7 @@ mod tests {
         scanner.finish()
     }
 
-    /// Returns what is known of a file once these lines were shown, from the first to the last.
+    /// Returns the record of a client that was shown the lines `first` to `last` of `file`.
     fn shown(file: &str, (first, last): (u64, u64)) -> ShownLines {
         let mut seen = ShownLines::of(Some(scan(file).digest));
         let lines: Vec<&str> = file.lines().collect();
@@ -406,8 +406,8 @@ mod tests {
         seen
     }
 
-    /// Says of each line of the file whether it is known (`=`), changed (`!`) or neither (`?`), and which
-    /// lines are new.
+    /// Tells for each line of the file whether it is known (`=`), changed (`!`) or neither (`?`); then which
+    /// lines are new, and how many are gone.
     fn marks(seen: &ShownLines, now: &str) -> String {
         let scan = scan(now);
         let compared = seen.compare(Scanned::new(now.as_bytes(), &scan)).unwrap().unwrap();
@@ -498,8 +498,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(refused("x = 1", "x = 2"), [("1-1".to_owned(), "x = 12\n".to_owned())]);
-        // Accepted are the whole line, which only a client that has seen it can send, and a line that nobody
-        // changed.
+        // The whole line is accepted, because only a client that has seen it can send it. A line that no
+        // other program changed is accepted, too.
         assert_eq!(refused("x = 12\n", "x = 2\n"), []);
         assert_eq!(refused("y", "z"), []);
     }

@@ -454,7 +454,7 @@ mod tests {
         fn splices_after_splices_are_splices((old, splices) in edits(), (_, next) in edits()) {
             let first = SpliceSet::new(splices).unwrap();
             let new = apply(&old, &first);
-            // As much of the second as fits.
+            // Only the splices of the second set that lie within the new file.
             let fits = |splice: &Splice| splice.at.end <= new.len() as u64;
             let next = SpliceSet::new(next.into_iter().filter(fits).collect()).unwrap();
             let both = first.then(&next);
@@ -526,7 +526,7 @@ mod tests {
             prop_assert_eq!(is_identity(splices), !changes);
         }
 
-        /// Bytes that change places with equal ones change nothing.
+        /// A move of bytes can leave the file as it is, for example among equal bytes.
         #[test]
         fn what_moves_to_where_it_is_repeated_is_no_change(old in prop::collection::vec(0..2_u8, 1..9), cuts in prop::array::uniform3(0..9_usize)) {
             let [start, end, to] = cuts.map(|cut| cut.min(old.len()));

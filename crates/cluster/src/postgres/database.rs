@@ -1,6 +1,6 @@
 //! A database that any thread can query, with a timeout for each query: [`Database`].
 //!
-//! One session is kept open for its advisory lock, which tells others that this process lives:
+//! One session is kept open for its advisory lock, which shows other processes that this process lives:
 //! [`DatabaseSession`]. Only that session changes the records of the process, so each such statement proves
 //! that the lock is held. If the session ends, another session is opened, with another lock. Everything else
 //! uses a second connection, [`Database::run`].

@@ -24,8 +24,8 @@ impl Caches {
     /// The maximum lifetime that recovery waits for.
     const LONGEST: Duration = Duration::from_secs(5);
 
-    /// Returns the lifetime, if it is short enough for recovery to wait for before it examines the files of
-    /// another machine's call.
+    /// Returns the lifetime, if it is so short that recovery can wait for its end before it examines the
+    /// files of another machine's call.
     #[must_use]
     pub fn bearable(&self) -> Option<Duration> {
         self.lifetime.filter(|lifetime| *lifetime <= Self::LONGEST)

@@ -184,7 +184,7 @@ mod tests {
         // The end of the file is context, too.
         assert_eq!(back("z\n", "Z\n", &|text| format!("new\n{text}")), Some(format!("new\n{file}")));
         assert_eq!(back("z\n", "Z\n", &|text| format!("{text}new\n")), None);
-        // The line is changed, its context is changed, it occurs twice, or terminators differ.
+        // The edited line is changed, its context is changed, it occurs twice, or terminators differ.
         assert_eq!(back("d\n", "D\n", &|text| text.replace("D\n", "DD\n")), None);
         assert_eq!(back("d\n", "D\n", &|text| text.replace("a\n", "A\n")), None);
         assert_eq!(back("d\n", "D\n", &|text| format!("{text}{text}")), None);
@@ -193,7 +193,8 @@ mod tests {
     }
 
     proptest! {
-        /// Lines that another program adds or removes above or below stay so, and nothing else changes.
+        /// Lines that another program has added or removed above or below stay so; the undo changes nothing
+        /// else.
         #[test]
         fn what_others_wrote_stays(
             count in 1..24_usize,

@@ -122,9 +122,9 @@ impl Decoded {
     }
 
     /// Returns the offset at which an edit begins that replaces the text from `index` on. If escape sequences
-    /// stand there, this is the side of them on which the state is ASCII; before them if it is ASCII on both
-    /// sides. An escape sequence that stays next to new text can be an error by the WHATWG Encoding Standard.
-    /// So check such an edit by decoding the result, or edit between seams instead.
+    /// stand there, the offset is on the side of them where the state is ASCII; before them if it is ASCII on
+    /// both sides. An escape sequence that stays next to new text can be an error by the WHATWG Encoding
+    /// Standard. So check such an edit by decoding the result, or edit between seams instead.
     ///
     /// `None` if `index` is not at the beginning of a character or the end of the text; if it lies between
     /// two characters of one sequence of bytes (four sequences of Big5 stand for two characters each); or if

@@ -130,7 +130,7 @@ fn a_text_is_never_longer_than_the_most_and_may_be_as_long() {
     ] {
         let text = longest.repeat(100);
         let bytes = encoding(label).encode(&text).unwrap();
-        // Four are for an escape sequence, or a byte order mark.
+        // Four more bytes are for an escape sequence, or a byte order mark.
         assert_eq!(encoding(label).max_bytes(text.len()), bytes.len() + 4, "{label}");
     }
     // Escape sequences take more room than the text.
@@ -227,8 +227,8 @@ fn latin1_is_all_bytes() {
     assert_eq!(Encoding::Latin1.encode(&text), Ok(bytes));
 }
 
-/// For each boundary of a decoded text: where an edit starts, where one ends, and the places between which to
-/// encode.
+/// For each boundary of a decoded text: the offset at which an edit starts, the offset at which an edit ends,
+/// and the seams between which to encode.
 type Boundaries = BTreeMap<usize, (Option<u64>, Option<u64>, Option<(Seam, Seam)>)>;
 
 /// Decodes `bytes` in chunks cut at `cuts`; for a boundary between two chunks, both must give the same

@@ -55,9 +55,9 @@ impl LineChange {
     }
 }
 
-/// Makes the diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (POSIX calls it
-/// the unified format; without time stamps), with three lines of context. Empty if no change has sides that
-/// differ.
+/// Makes the diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (the unified
+/// format of POSIX), without time stamps, and with three lines of context. Empty if both sides of every
+/// change are equal.
 ///
 /// The old file has `old_total` lines. `context` is called with ranges of existing old lines, and returns
 /// their texts without terminators. If it returns too few lines, empty lines are shown for the rest; surplus
@@ -291,8 +291,8 @@ fn write_context<E>(
     Ok(())
 }
 
-/// Writes a hunk's place as GNU diff does: `start,count`, without the count if it is 1, and with the line
-/// before as the start if the count is 0.
+/// Writes a hunk's place as GNU diff does: `start,count`, without the count if it is 1. If the count is 0,
+/// the start is the number of the line before the place.
 pub(in crate::diff) fn position(lines: Range<u64>) -> String {
     match lines.end.saturating_sub(lines.start) {
         0 => format!("{},0", lines.start),
