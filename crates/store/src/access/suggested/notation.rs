@@ -28,7 +28,7 @@ pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Whether a path can name a file, judged by its text alone.
-pub(super) fn names_a_file(path: &Path) -> bool {
+fn names_a_file(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_plain = |part: Component<'_>| part != Component::ParentDir;
     path.file_name().is_some()

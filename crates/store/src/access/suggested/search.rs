@@ -1,15 +1,26 @@
-//! The search for the file that a caller meant by a path that leads to no file: [`LikelyFiles`].
+//! The search for the file that was meant by a path that leads to none: [`LikelyFiles`]. It undoes the
+//! notation of the path, and scores the files beneath the roots in a bounded walk. It names only files that
+//! the caller could reach itself.
 
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use mcp_text_editor_core::file_names::{FoldedName, is_git};
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::source::read_range;
+use strsim::osa_distance;
 
+use super::notation::readings;
+use crate::access::directory::open_beneath;
 use crate::access::roots::{ForWriting, PATH_LENGTH, PathError, Roots};
-use crate::access::suggested::notation::{names_a_file, readings};
-use crate::access::suggested::walk::{NAMES, Walk};
 use crate::cancellation::Cancellation;
 use crate::error::{Operation, StoreError, StoreErrorKind, Suggestion};
+use crate::os::directory::Dir;
+use crate::os::seen::Listed;
+use crate::os::{for_each_name, open_to_list};
 
 /// The most directory entries, in all roots together, that one search looks at.
 const ENTRIES: usize = 20_000;
@@ -20,7 +31,23 @@ const OPENED: usize = 16;
 /// The number of bytes of a file that are looked at for NUL bytes, which show that it is binary.
 const HEAD: u64 = 8192;
 
-/// The purpose for which a call wants a file whose path is wrong. Only files that allow this purpose are
+/// The most characters in which two paths may differ and still count as alike.
+const FAR: usize = 2;
+/// If the part before the first dot is no longer than this, names may differ in one character at most.
+/// `map.test.ts` is no slip for `nan.test.ts`, nor `bash` for `fish`.
+const SHORT: usize = 4;
+/// The most names that a path may have to be searched for.
+const NAMES: usize = 64;
+/// The deepest level that a walk reaches.
+const DEPTH: usize = 32;
+
+/// The file that marks a directory as a cache, all of which can be made again
+/// (<https://bford.info/cachedir/>).
+const CACHE: &str = "CACHEDIR.TAG";
+/// The directory in which npm keeps fetched packages, often more files than all others together.
+const FETCHED: &str = "node_modules";
+
+/// The purpose for which a file is wanted whose path is wrong. Only files that allow this purpose are
 /// suggested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
@@ -77,15 +104,12 @@ impl<'a> LikelyFiles<'a> {
 
     /// Returns the files that a path was perhaps meant for, only the likeliest; `None` if there are none.
     fn suggested(&self, file_path: &str) -> Option<Box<Suggestion>> {
-        let file_path = match self.purpose {
-            Purpose::Finding => file_path.trim_end_matches(std::path::is_separator),
-            _ => file_path,
-        };
-        let readings = readings(file_path, self.roots.home());
-        let is_new = self.purpose == Purpose::Creating;
-        let written = Some(PathBuf::from(file_path)).filter(|path| !is_new && names_a_file(path));
-        let exact = self.named(self.targets(written.iter().chain(&readings)), true, false);
-        if is_new { exact } else { exact.or_else(|| self.alike(self.targets(&readings))) }
+        let is_finding = self.purpose == Purpose::Finding;
+        let name = file_path.trim_end_matches(std::path::is_separator);
+        let readings = readings(if is_finding { name } else { file_path }, self.roots.home());
+        let targets = self.targets(&readings);
+        let exact = self.named(targets.clone(), true, false);
+        if self.purpose == Purpose::Creating { exact } else { exact.or_else(|| self.alike(targets)) }
     }
 
     /// Returns the files that were perhaps meant by a path that lies in no root by its text: it may be
@@ -112,13 +136,12 @@ impl<'a> LikelyFiles<'a> {
         })
     }
 
-    /// Returns the paths that these can stand for. A relative path is taken as relative to each root, and to
-    /// each root's parent.
-    fn targets<'b>(&self, paths: impl IntoIterator<Item = &'b PathBuf>) -> Vec<PathBuf> {
+    /// Returns the paths that these can stand for. A relative path is taken from each root on, and from each
+    /// root's parent on.
+    fn targets(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         // An absolute path replaces what it is joined to.
-        let bases: Vec<&Path> =
-            self.roots.paths().flat_map(|root| [Some(root), root.parent()]).flatten().collect();
-        let targets = paths.into_iter().flat_map(|path| bases.iter().map(move |base| base.join(path)));
+        let bases = || self.roots.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
+        let targets = paths.iter().flat_map(|path| bases().map(move |base| base.join(path)));
         let mut targets: Vec<PathBuf> = targets.map(|path| path.components().collect()).collect();
         targets.retain(|path| path.as_os_str().len() <= PATH_LENGTH);
         targets.dedup();
@@ -127,14 +150,12 @@ impl<'a> LikelyFiles<'a> {
 
     /// Returns the files whose paths resemble these, only the likeliest.
     fn alike(&self, targets: Vec<PathBuf>) -> Option<Box<Suggestion>> {
-        let (left, takes_directories) = (self.entries, self.purpose == Purpose::Finding);
-        let mut walk = Walk { left, is_cut: false, cancellation: self.cancellation, takes_directories };
+        let mut walk = Walk { of: self, left: self.entries, is_cut: false };
         let mut found = Vec::new();
         for target in targets {
             let Ok(place) = self.roots.place(&target) else { continue };
             let Some((path, root)) = self.roots.root_of(&place) else { continue };
-            let likely = walk.likely(root, &place.relative, |inside| self.roots.closes(&path.join(inside)));
-            found.extend(likely.into_iter().map(|(score, file)| (score, path.join(file))));
+            found.extend(walk.likely(root, path, &place.relative));
         }
         found.sort();
         found
@@ -173,21 +194,170 @@ impl<'a> LikelyFiles<'a> {
             Purpose::Finding if path.is_dir() && self.roots.paths().any(|root| root == path) => {
                 return Some(path.to_owned());
             }
-            Purpose::Creating => {
-                let place = self.writing.resolve(text).ok()?;
-                let can_be = place.missing.is_empty() && (place.is_free() || place.open_file(false).is_ok());
-                return can_be.then(|| place.path().to_owned());
-            }
             Purpose::Reading | Purpose::Finding => self.roots.resolve(text).ok()?,
-            Purpose::Editing => self.writing.resolve(text).ok()?.into_place(),
+            Purpose::Editing | Purpose::Creating => self.writing.resolve(text).ok()?.into_place(),
         };
         if self.purpose == Purpose::Finding {
             let kind = place.directory.symlink_metadata(place.name()).ok()?;
             return (place.missing.is_empty() && (kind.is_dir() || kind.is_file())).then_some(place.path);
         }
+        if self.purpose == Purpose::Creating && place.missing.is_empty() && place.is_free() {
+            return Some(place.path);
+        }
         let file = place.open_file(false).ok()?;
         let mut scanner = Scanner::without_digest(None);
         scanner.feed(&read_range(&file, 0..HEAD.min(file.identity().size)).ok()?);
         (is_exact || !scanner.is_binary()).then_some(place.path)
+    }
+}
+
+/// The rank of a file that was perhaps meant, the likeliest first: the characters in which its path
+/// differs from the requested one or, for a file of the same name elsewhere, the names that their ends have
+/// in common.
+type Score = (usize, Reverse<usize>);
+
+/// A walk through the roots, one after the other. It follows no symbolic link.
+struct Walk<'a> {
+    of: &'a LikelyFiles<'a>,
+    /// The number of directory entries that may still be seen.
+    left: usize,
+    /// Whether a directory was left out, so that there may be more files.
+    is_cut: bool,
+}
+
+impl Walk<'_> {
+    /// Returns the files and links to which `relative` leads from the root at `path` if its names are
+    /// replaced by similar ones; without any, those of the same name elsewhere. Directories that nobody may
+    /// look into are not looked into for these.
+    fn likely(&mut self, root: &Arc<Dir>, path: &Path, relative: &Path) -> Vec<(Score, PathBuf)> {
+        let names: Option<Vec<&str>> = relative.iter().take(NAMES + 1).map(OsStr::to_str).collect();
+        let Some(names) = names.filter(|names| names.len() <= NAMES) else { return Vec::new() };
+        let (mut similar, mut namesakes) = (Vec::new(), Vec::new());
+        // Directories whose names resemble those of the path, and by how much not, before all others.
+        let mut directories = VecDeque::from([(PathBuf::new(), Some(0))]);
+        while let Some((directory, way)) = directories.pop_front() {
+            if way.is_none() && !similar.is_empty() {
+                break;
+            }
+            let entries = self.entries(root, &directory);
+            if way.is_none() && entries.iter().any(|(name, _)| name == CACHE) {
+                continue;
+            }
+            let depth = directory.iter().count();
+            let is_last = depth + 1 == names.len();
+            for (name, is_directory) in entries {
+                let (inside, name) = (directory.join(&name), OsStr::new(&name));
+                let pair = way.zip(names.get(depth).zip(name.to_str()));
+                let sum = pair.and_then(|(way, (wanted, name))| Some(way + distance(wanted, name, is_last)?));
+                match sum.filter(|sum| *sum <= FAR) {
+                    Some(sum) if is_last && (!is_directory || self.of.purpose == Purpose::Finding) => {
+                        similar.push(((sum, Reverse(0)), path.join(inside)));
+                    }
+                    Some(sum) if !is_last && is_directory => directories.push_front((inside, Some(sum))),
+                    _ if is_directory => {
+                        let is_left_out = name == FETCHED || is_git(&FoldedName::new(name));
+                        let is_closed = || self.of.roots.closes(&path.join(&inside));
+                        if depth + 1 < DEPTH && !is_left_out && !is_closed() {
+                            directories.push_back((inside, None));
+                        }
+                    }
+                    _ if relative.file_name().is_some_and(|last| is_folded(last, name)) => {
+                        let common = relative.iter().rev().zip(inside.iter().rev());
+                        let common = common.take_while(|(one, other)| is_folded(one, other)).count();
+                        namesakes.push(((FAR + 1, Reverse(common)), path.join(inside)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if similar.is_empty() { namesakes } else { similar }
+    }
+
+    /// Returns the entries of a directory, and whether each is a directory, sorted by name; empty if it
+    /// cannot be read. A directory with more entries than may still be seen is left out as a whole. Left out
+    /// are names that are not Unicode, and entries that are neither file, directory nor link.
+    fn entries(&mut self, root: &Arc<Dir>, directory: &Path) -> Vec<(String, bool)> {
+        self.is_cut |= self.left == 0 || self.of.cancellation.is_cancelled();
+        let opened = open_beneath(root, directory);
+        let opened = opened.and_then(|opened| open_to_list(&opened, Path::new(".")).ok());
+        let Some(opened) = opened.filter(|_| !self.is_cut) else { return Vec::new() };
+        let mut entries = Vec::new();
+        // The names that were listed before an error count.
+        let _ = for_each_name(&opened, |name, kind| {
+            self.is_cut |= self.left == 0;
+            self.left = self.left.saturating_sub(1);
+            if let (true, Ok(name)) = (kind != Listed::Special, name.into_string()) {
+                entries.push((name, kind == Listed::Directory));
+            }
+            !self.is_cut
+        });
+        entries.sort();
+        if self.is_cut { Vec::new() } else { entries }
+    }
+}
+
+/// Returns in how many characters two names differ, if these are few: the optimal string alignment
+/// distance (Damerau-Levenshtein, where each place changes once). What some file systems ignore, such as
+/// letter case, does not count, nor which space it is. A name that differs only in digits (`test_1` is
+/// hardly a slip for `test_2`), or in its extension, is as far as one can be; of a directory on the way
+/// it is another one.
+fn distance(asked: &str, listed: &str, is_last: bool) -> Option<usize> {
+    let plain = |name: &str| name.to_lowercase().replace(char::is_whitespace, " ");
+    let (one, other) = (plain(asked), plain(listed));
+    if one == other || is_folded(OsStr::new(asked), OsStr::new(listed)) {
+        return Some(0);
+    }
+    let letters = |name: &str| name.replace(char::is_numeric, "");
+    if letters(&one) == letters(&other) {
+        return is_last.then_some(FAR);
+    }
+    // What is before the first dot that does not begin the name. One character that differs is all of it.
+    let head = |name: &str| {
+        let hidden = name.trim_start_matches('.');
+        name.len() - hidden.len() + hidden.split('.').next().map_or(0, |head| head.chars().count())
+    };
+    let shorter = head(&one).min(head(&other));
+    let most = if shorter <= SHORT { shorter.saturating_sub(1).min(1) } else { FAR };
+    let is_renamed = is_last && Path::new(&one).file_stem() == Path::new(&other).file_stem();
+    Some(osa_distance(&one, &other)).filter(|distance| *distance <= most).or(is_renamed.then_some(FAR))
+}
+
+fn is_folded(one: &OsStr, other: &OsStr) -> bool {
+    FoldedName::new(one) == FoldedName::new(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_names_are_from_each_other() {
+        let check = |asked: &str, listed: &str, expected: Option<usize>| {
+            assert_eq!(distance(asked, listed, true), expected, "{asked} and {listed}");
+            // The order of the two makes no difference.
+            assert_eq!(distance(listed, asked, true), expected, "{listed} and {asked}");
+        };
+        check("Main.rs", "main.RS", Some(0));
+        check("STRASSE", "straße", Some(0));
+        check("main\u{200b}.rs", "main.rs", Some(0));
+        check("größe.txt", "grösse.txt", Some(0));
+        check("4.42 PM.md", "4.42\u{202f}PM.md", Some(0));
+        check("main.rs", "mian.rs", Some(1));
+        check("handler.rs", "hanlderr.rs", Some(2));
+        check("handler.rs", "hundlars.rs", None);
+        check("main.rs", "main.java", Some(2));
+        check("README", "README.md", Some(2));
+        check(".gitignore", ".gitattributes", None);
+        check("main.rs", "", None);
+        // Short names.
+        check("a", "ab", None);
+        check("ab.rs", "ac.rs", Some(1));
+        check("abc.rs", "acd.rs", None);
+        check("map.test.ts", "nan.test.ts", None);
+        check("bash.md", "fish.md", None);
+        // Digits.
+        check("test_1.py", "test_2.py", Some(2));
+        check("v1", "V12", Some(2));
+        assert_eq!((distance("v1", "v2", false), distance("crate", "crates", false)), (None, Some(1)));
     }
 }
