@@ -184,11 +184,7 @@ impl Review<'_> {
     /// the new one begins or ends as the text around it does.
     fn repeats(&self) -> Option<Finding> {
         let own = self.place.own.as_deref()?;
-        let same = |(own, new): (&String, &&str)| own == *new;
-        let head = own.iter().zip(&self.lines).take_while(|pair| same(*pair)).count();
-        let rest = own.len().min(self.lines.len()) - head;
-        let tail = own.iter().rev().zip(self.lines.iter().rev()).take(rest).take_while(|pair| same(*pair));
-        let tail = tail.count();
+        let (head, tail) = common_ends(own, &self.lines);
         let added = self.lines.get(head..self.lines.len() - tail)?;
         let before: Vec<&String> = self.place.above.iter().chain(own.get(..head)?).collect();
         let after: Vec<&String> = own.get(own.len() - tail..)?.iter().chain(&self.place.below).collect();
@@ -432,10 +428,8 @@ impl Review<'_> {
             _ => Vec::new(),
         };
         let new: Vec<&str> = written.lines().collect();
-        let head = old.iter().zip(&new).take_while(|(old, new)| old == *new).count();
-        let rest = old.len().min(new.len()) - head;
-        let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == *new);
-        let mut pairs = old.iter().zip(&new).enumerate().take(head + rest - tail.count()).skip(head);
+        let (head, tail) = common_ends(old, &new);
+        let mut pairs = old.iter().zip(&new).enumerate().take(old.len().min(new.len()) - tail).skip(head);
         let (index, _) = pairs.find(|(index, (old, new))| {
             has_blanks(old)
                 && !has_blanks(new)
@@ -474,6 +468,14 @@ impl Review<'_> {
         let index = self.lines.iter().position(|line| omits(line) && !had.contains(line.trim()))?;
         Self::at(Slip::Placeholder, index)
     }
+}
+
+/// Returns how many lines two texts have in common at their beginning, and how many others at their end.
+fn common_ends(one: &[String], other: &[&str]) -> (usize, usize) {
+    let head = one.iter().zip(other).take_while(|(one, other)| one == *other).count();
+    let rest = one.len().min(other.len()) - head;
+    let tail = one.iter().rev().zip(other.iter().rev()).take(rest).take_while(|(one, other)| one == *other);
+    (head, tail.count())
 }
 
 /// Returns the number with which a line begins, as programs show lines, and whether it can hardly be anything
