@@ -3,7 +3,7 @@
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::rejection::Excerpt;
+use mcp_text_editor_core::rejection::{Excerpt, MatchPlace};
 
 use crate::tool_id::{ToolId, named};
 
@@ -63,13 +63,12 @@ pub struct Problem {
     pub hint: String,
     /// The lines it concerns.
     pub lines: Option<LineRange>,
-    /// The text that stands there, and the places where the wanted text stands, or that are like it, the
-    /// closest first.
-    pub places: Vec<Passage>,
+    /// The text of the lines that the call names.
+    pub actual: Option<Excerpt>,
+    /// The places where the wanted text stands, or that are like it, the closest first.
+    pub places: Vec<MatchPlace>,
     /// The text that the call expects there. No reply repeats it; views show it beside the actual text.
     pub asked: Option<String>,
-    /// The hint that replaces the usual one where no text is shown: it says to read the text first.
-    pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
     /// The number of lines of the file, where that is worth saying.
@@ -80,39 +79,6 @@ pub struct Problem {
     pub suggestion: Option<ToolId>,
     /// Whether files may have changed although the call failed, because they could not be restored.
     pub may_have_written: bool,
-}
-
-/// Some lines of the file that an error shows or names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Passage {
-    /// Their kind.
-    pub kind: PassageKind,
-    /// The lines.
-    pub lines: LineRange,
-    /// Their text, if it is shown.
-    pub text: Option<Excerpt>,
-    /// The line near them that tells them from other places, in words.
-    pub beside: Option<String>,
-}
-
-/// The kind of a place in an error.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PassageKind {
-    /// The lines that the call names.
-    Actual,
-    /// Lines where the wanted text stands.
-    Found,
-    /// Lines that are like it.
-    Similar,
-}
-
-/// The next step where a text is not shown, or in part only.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IfCut {
-    /// The hint.
-    pub hint: String,
-    /// The tool that the hint names, to be called next; `None` where no tool that reads is offered.
-    pub suggestion: Option<ToolId>,
 }
 
 /// A past edit that cannot be undone because its file has changed since.
@@ -150,15 +116,20 @@ impl Problem {
             reason: reason.into(),
             hint: hint.into(),
             lines: None,
+            actual: None,
             places: Vec::new(),
             asked: None,
-            if_cut: None,
             file_hash: None,
             total_lines: None,
             conflict: None,
             suggestion: None,
             may_have_written: false,
         }
+    }
+
+    /// Iterates over the texts of the file that the error has.
+    pub fn texts(&self) -> impl Iterator<Item = &Excerpt> {
+        self.actual.iter().chain(self.places.iter().filter_map(|place| place.text.as_ref()))
     }
 
     /// Names the tool that is to be called next.

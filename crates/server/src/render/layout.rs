@@ -6,12 +6,12 @@
 use std::fmt::Write as _;
 
 use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::rejection::Excerpt;
+use mcp_text_editor_core::rejection::{Excerpt, MatchKind, MatchPlace};
 use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use crate::clients::{self, Capacity};
-use crate::problem::{Failure, Later, Passage, PassageKind, Problem, UndoConflict};
+use crate::problem::{Failure, Later, Problem, UndoConflict};
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -27,6 +27,9 @@ const TEXT: usize = 4_000;
 
 /// The most places of a problem that is told in short.
 const FEW: usize = 2;
+
+/// The hint of a problem in short form, which lacks the text that its own hint goes by.
+const UNSEEN: &str = "read these lines again, and send them with the range_hash of that read";
 
 /// The amount of a failure that is told.
 #[derive(Clone, Copy)]
@@ -136,7 +139,7 @@ fn text_in(failure: &Failure, extent: Extent) -> String {
         }
         let form = extent.of(index);
         // The header of a text that is shown has the path, the lines and the digest.
-        let has_head = form.is_full && problem.places.iter().any(|place| place.text.is_some());
+        let has_head = form.is_full && problem.texts().next().is_some();
         let is_same_file = before.is_some_and(|before| before.file_path == problem.file_path);
         let lines = problem.lines.map_or_else(String::new, |lines| format!(" {}", spelled(lines)));
         if !(is_same_file || has_head && is_alone) {
@@ -193,9 +196,8 @@ fn text_in(failure: &Failure, extent: Extent) -> String {
     if left > 0 {
         let _ = writeln!(out, "[{left} more problems are not shown]");
     }
-    let suggestion = suggestion(failure, extent);
-    if !suggestion.is_empty() {
-        let _ = writeln!(out, "suggestion: {}", one_line(suggestion, extent.words));
+    if !failure.suggestion.is_empty() {
+        let _ = writeln!(out, "suggestion: {}", one_line(&failure.suggestion, extent.words));
     }
     let _ = write!(out, "hint: {last_hint}");
     out
@@ -225,15 +227,10 @@ fn headline(failure: &Failure, first: &Problem, extent: Extent) -> String {
     reason
 }
 
+/// Returns the hint of a problem. Where its text is not shown, that is to be read first: the digest of such a
+/// text would guard nothing.
 fn hint_of(problem: &Problem, form: Form) -> &str {
-    let instead = problem.if_cut.as_ref().filter(|_| !form.is_full);
-    instead.map_or(&problem.hint, |instead| &instead.hint)
-}
-
-fn suggestion(failure: &Failure, extent: Extent) -> &str {
-    let first = failure.problems.first().filter(|_| extent.full == 0);
-    let instead = first.and_then(|first| first.if_cut.as_ref()?.suggestion);
-    instead.map_or(failure.suggestion.as_str(), |tool| tool.name())
+    if form.is_full || problem.texts().next().is_none() { &problem.hint } else { UNSEEN }
 }
 
 /// Returns the hint that all problems have in common, or says to follow that of each.
@@ -250,50 +247,76 @@ fn hint(failure: &Failure, extent: Extent) -> String {
     }
 }
 
-/// Returns the places of a problem, each with the text that is shown of it: as many as there is room for.
-fn places(problem: &Problem, form: Form) -> impl Iterator<Item = (&Passage, Option<&Excerpt>)> {
+/// Some lines that an error shows or names.
+struct Row<'a> {
+    lines: LineRange,
+    /// Whether the call names them.
+    is_actual: bool,
+    /// Their text, if there is room for it.
+    text: Option<&'a Excerpt>,
+    place: Option<&'a MatchPlace>,
+}
+
+impl Row<'_> {
+    /// Words the line near them that tells them from others.
+    fn beside(&self, form: Form) -> Option<String> {
+        let line = self.place?.context.as_ref().filter(|_| form.is_full)?;
+        Some(format!("{} \"{}\"", if line.is_above { "below" } else { "above" }, on_one_line(&line.text)))
+    }
+}
+
+/// Returns the lines that an error shows or names, the ones that the call names first, each once.
+fn rows(problem: &Problem, form: Form) -> Vec<Row<'_>> {
+    let actual = problem.actual.as_ref().filter(|_| form.is_full);
+    let is_actual = |place: &&MatchPlace| actual.is_some_and(|actual| actual.of == place.lines);
+    let own = problem.places.iter().find(is_actual);
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    rows.extend(actual.map(|text| Row { lines: text.of, is_actual: true, text: Some(text), place: own }));
+    let others = problem.places.iter().filter(|place| !is_actual(place));
+    let others = others.take(if form.is_full { usize::MAX } else { FEW });
+    rows.extend(others.map(|place| {
+        let text = place.text.as_ref().filter(|_| form.is_full);
+        Row { lines: place.lines, is_actual: false, text, place: Some(place) }
+    }));
     let mut room = TEXT;
-    let most = if form.is_full { usize::MAX } else { FEW };
-    problem
-        .places
-        .iter()
-        .filter(move |place| form.is_full || place.kind != PassageKind::Actual)
-        .take(most)
-        .map(move |place| {
-            let text = place.text.as_ref().filter(|text| form.is_full && text.text.len() <= room);
-            room -= text.map_or(0, |text| text.text.len());
-            (place, text)
-        })
+    for row in &mut rows {
+        row.text = row.text.filter(|text| text.text.len() <= room);
+        room -= row.text.map_or(0, |text| text.text.len());
+    }
+    rows
+}
+
+/// Whether the wanted text stands there. Of several places that are only like it, it stands at none.
+fn is_found(problem: &Problem, place: &MatchPlace) -> bool {
+    let is_alone = problem.places.len() == 1 || place.text.is_none();
+    is_alone && !matches!(place.how, MatchKind::Fuzzy | MatchKind::Applied)
 }
 
 fn details(out: &mut String, problem: &Problem, form: Form) {
-    let beside = |place: &Passage| match &place.beside {
-        Some(beside) if form.is_full => format!(" ({beside})"),
-        _ => String::new(),
-    };
-    for (place, text) in places(problem, form) {
-        if let Some(text) = text {
-            let path = problem.file_path.as_deref().unwrap_or_default();
-            let _ = write!(out, "{} {}", path_by_itself(&clipped(path, form.words)), spelled(place.lines));
-            if let Some(total) = problem.total_lines {
-                let _ = write!(out, " of {total}");
-            }
-            if let Some(digest) = problem.file_hash {
-                let _ = write!(out, " file_hash {}", digest.short());
-            }
-            if let Some(digest) = text.digest {
-                let _ = write!(out, " range_hash {}", digest.short());
-            }
-            let _ = writeln!(out, "{}", beside(place));
-            excerpt(out, text);
+    let rows = rows(problem, form);
+    let in_brackets =
+        |row: &Row<'_>| row.beside(form).map_or_else(String::new, |beside| format!(" ({beside})"));
+    for (row, text) in rows.iter().filter_map(|row| Some((row, row.text?))) {
+        let path = problem.file_path.as_deref().unwrap_or_default();
+        let _ = write!(out, "{} {}", path_by_itself(&clipped(path, form.words)), spelled(row.lines));
+        if let Some(total) = problem.total_lines {
+            let _ = write!(out, " of {total}");
         }
+        if let Some(digest) = problem.file_hash {
+            let _ = write!(out, " file_hash {}", digest.short());
+        }
+        if let Some(digest) = text.digest {
+            let _ = write!(out, " range_hash {}", digest.short());
+        }
+        let _ = writeln!(out, "{}", in_brackets(row));
+        excerpt(out, text);
     }
-    for (kind, label) in [(PassageKind::Found, "found at"), (PassageKind::Similar, "similar")] {
-        let is_shown =
-            |lines| places(problem, form).any(|(place, text)| place.lines == lines && text.is_some());
-        let named = places(problem, form).filter(|(place, _)| place.kind == kind && !is_shown(place.lines));
+    for (are_found, label) in [(true, "found at"), (false, "similar")] {
+        let named = rows.iter().filter(|row| {
+            row.text.is_none() && row.place.is_some_and(|place| is_found(problem, place) == are_found)
+        });
         let named: Vec<String> =
-            named.map(|(place, _)| format!("{}{}", spelled(place.lines), beside(place))).collect();
+            named.map(|row| format!("{}{}", spelled(row.lines), in_brackets(row))).collect();
         if !named.is_empty() {
             let _ = writeln!(out, "{label}: {}", named.join(", "));
         }
@@ -373,7 +396,7 @@ fn json_in(failure: &Failure, extent: Extent) -> Value {
         "result": "error",
         "code": first.map_or("internal_error", |problem| problem.code.as_str()),
         "reason": first.map_or_else(String::new, |first| headline(failure, first, extent)),
-        "suggestion": clipped(suggestion(failure, extent), extent.words),
+        "suggestion": clipped(&failure.suggestion, extent.words),
         "hint": call_hint,
         "errors": errors,
     });
@@ -398,10 +421,8 @@ fn problem_in(problem: &Problem, form: Form, before: Option<&Problem>, call_hint
         put("file_path", json!(clipped(path, form.words)));
     }
     put("code", json!(problem.code.as_str()));
-    let beside = places(problem, form).filter_map(|(place, _)| {
-        let beside = place.beside.as_ref().filter(|_| form.is_full)?;
-        Some(format!("{} {beside}", spelled(place.lines)))
-    });
+    let rows = rows(problem, form);
+    let beside = rows.iter().filter_map(|row| Some(format!("{} {}", spelled(row.lines), row.beside(form)?)));
     let beside = beside.collect::<Vec<_>>().join(", ");
     let gap = if beside.is_empty() { "" } else { ": " };
     put(
@@ -418,34 +439,17 @@ fn problem_in(problem: &Problem, form: Form, before: Option<&Problem>, call_hint
         put("end", json!(lines.end()));
     }
     let (mut found, mut nearest) = (Vec::new(), Vec::new());
-    for (place, text) in places(problem, form) {
-        let mut item = Map::new();
-        if let Some(text) = text {
-            item.insert("actual".to_owned(), json!(text.text));
-            let facts = [
-                ("actual_truncated", (!text.is_whole()).then_some(json!(true))),
-                ("actual_start", (text.start != text.of.start()).then(|| json!(text.start.get()))),
-                ("actual_from_char", (text.from_char > 1).then(|| json!(text.from_char))),
-                ("range_hash", text.digest.map(|digest| json!(digest.to_string()))),
-            ];
-            item.extend(facts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    for row in &rows {
+        let lines = json!({"start": row.lines.start().get(), "end": row.lines.end()});
+        let text = row.text.into_iter().flat_map(text_in_json);
+        if row.place.is_some_and(|place| is_found(problem, place)) {
+            found.push(lines.clone());
         }
-        if place.kind == PassageKind::Actual {
-            item.into_iter().for_each(|(key, value)| put(&key, value));
-            continue;
-        }
-        let (start, end) = (place.lines.start().get(), place.lines.end());
-        if place.kind == PassageKind::Found {
-            found.push(json!({"start": start, "end": end}));
-        }
-        if text.is_some() {
-            nearest.push(Value::Object(
-                [("start", start), ("end", end)]
-                    .map(|(key, line)| (key.to_owned(), json!(line)))
-                    .into_iter()
-                    .chain(item)
-                    .collect(),
-            ));
+        if row.is_actual {
+            text.for_each(|(key, value)| put(key, value));
+        } else if let (Value::Object(mut item), Some(_)) = (lines, row.text) {
+            item.extend(text.map(|(key, value)| (key.to_owned(), value)));
+            nearest.push(Value::Object(item));
         }
     }
     for (key, items) in [("found_at", found), ("nearest", nearest)] {
@@ -475,4 +479,16 @@ fn problem_in(problem: &Problem, form: Form, before: Option<&Problem>, call_hint
         put("total_lines", json!(lines));
     }
     Value::Object(out)
+}
+
+/// Returns what JSON says of a text of the file.
+fn text_in_json(text: &Excerpt) -> impl Iterator<Item = (&'static str, Value)> {
+    let facts = [
+        ("actual", Some(json!(text.text))),
+        ("actual_truncated", (!text.is_whole()).then_some(json!(true))),
+        ("actual_start", (text.start != text.of.start()).then(|| json!(text.start.get()))),
+        ("actual_from_char", (text.from_char > 1).then(|| json!(text.from_char))),
+        ("range_hash", text.digest.map(|digest| json!(digest.to_string()))),
+    ];
+    facts.into_iter().filter_map(|(key, value)| Some((key, value?)))
 }

@@ -170,7 +170,7 @@ fn problem(found: &Problem) -> Value {
         put("path", json!(path));
     }
     let text = |excerpt: &Excerpt| json!(cut(&excerpt.text));
-    let shown = found.places.iter().find_map(|place| place.text.as_ref());
+    let shown = found.texts().next();
     let lines = found.lines.or_else(|| shown.map(|excerpt| excerpt.of));
     if let Some(lines) = lines {
         put("start", json!(lines.start().get()));

@@ -1,14 +1,13 @@
 //! Tests of how a failure is laid out, and of what is left out of a long one.
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::rejection::Excerpt;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::rejection::{ContextLine, Excerpt, MatchKind, MatchPlace, Normalization};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::layout::{LIMIT, json, problem_json, problem_text, text};
-use crate::problem::{Code, Failure, IfCut, Passage, PassageKind, Problem};
-use crate::tool_id::ToolId;
+use crate::problem::{Code, Failure, Problem};
 
 fn lines(start: u64, end: u64) -> LineRange {
     LineRange::inclusive(start, end).unwrap()
@@ -18,13 +17,16 @@ fn excerpt(of: LineRange, text: &str, truncated: bool) -> Excerpt {
     Excerpt { of, start: of.start(), from_char: 1, text: text.to_owned(), truncated, digest: None }
 }
 
-/// Returns a place whose text is shown.
-fn shown(kind: PassageKind, text: Excerpt) -> Passage {
-    Passage { kind, lines: text.of, text: Some(text), beside: None }
+/// Returns a place where the wanted text stands.
+fn found(lines: LineRange) -> MatchPlace {
+    let how = MatchKind::Lines(Normalization::Exact);
+    MatchPlace { lines, how, digest: None, text: None, differs_at: None, context: None }
 }
 
-fn passage(lines: LineRange) -> Passage {
-    Passage { kind: PassageKind::Found, lines, text: None, beside: None }
+/// Returns a place that is like the wanted text, and is shown.
+fn similar(text: Excerpt) -> MatchPlace {
+    let (how, lines) = (MatchKind::Fuzzy, text.of);
+    MatchPlace { how, text: Some(text), ..found(lines) }
 }
 
 fn full() -> Problem {
@@ -32,11 +34,11 @@ fn full() -> Problem {
     let actual = Excerpt { digest, ..excerpt(lines(5, 6), "\tlet a = 1;\nb\n", false) };
     Problem {
         lines: Some(lines(5, 6)),
+        actual: Some(actual),
         places: vec![
-            shown(PassageKind::Actual, actual),
-            passage(lines(8, 9)),
-            passage(lines(20, 20)),
-            shown(PassageKind::Similar, excerpt(lines(30, 31), "    let a = 1;\nc\n", false)),
+            found(lines(8, 9)),
+            found(lines(20, 20)),
+            similar(excerpt(lines(30, 31), "    let a = 1;\nc\n", false)),
         ],
         file_hash: Some(Digest::of(b"")),
         ..Problem::new(Code::ContentMismatch, "lines 5-6 do not hold old_string", "use the range 8-9")
@@ -97,11 +99,8 @@ fn several_problems_are_numbered_and_keep_their_hints() {
 fn what_is_too_long_is_told_in_short() {
     let text_of = |count: usize, bytes: usize| {
         let mut problem = full();
-        problem.places = vec![
-            shown(PassageKind::Actual, excerpt(lines(5, 6), &"x".repeat(bytes), false)),
-            passage(lines(8, 9)),
-        ];
-        problem.if_cut = Some(IfCut { hint: "read them".to_owned(), suggestion: Some(ToolId::Get) });
+        problem.actual = Some(excerpt(lines(5, 6), &"x".repeat(bytes), false));
+        problem.places = vec![found(lines(8, 9))];
         text(&Failure { problems: vec![problem; count], suggestion: "patch".to_owned(), editing: true })
     };
     let one = text_of(1, 3_000);
@@ -136,12 +135,11 @@ proptest! {
         let far = lines(u64::MAX - 1, u64::MAX - 1);
         let problem = Problem {
             lines: LineRange::inclusive(1, u64::MAX - 1),
-            places: [shown(PassageKind::Actual, Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) })]
+            actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
+            places: vec![found(far); places]
                 .into_iter()
-                .chain(vec![passage(far); places])
-                .chain(vec![shown(PassageKind::Similar, Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }); 5])
+                .chain(vec![similar(Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }); 5])
                 .collect(),
-            if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some(ToolId::Get) }),
             file_hash: Some(Digest::of(b"")),
             ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
         };
@@ -162,9 +160,13 @@ fn ambiguous(index: usize, path: &str, places: &[u64]) -> Problem {
         part: format!("files[0].patches[{index}]: "),
         places: places
             .iter()
-            .map(|line| Passage {
-                beside: Some("below \"fn a_name_that_tells_it_apart() {\"".to_owned()),
-                ..passage(lines(*line, line + 2))
+            .map(|line| MatchPlace {
+                context: Some(ContextLine {
+                    line: LineNumber::FIRST,
+                    is_above: true,
+                    text: "fn a_name_that_tells_it_apart() {".to_owned(),
+                }),
+                ..found(lines(*line, line + 2))
             })
             .collect(),
         file_hash: Some(Digest::of(b"")),

@@ -147,7 +147,7 @@ pub(super) fn edit_files(
 
 /// Records the lines of a file that an error shows.
 fn record_shown(context: &Context, file_path: &str, problem: &EditProblem, explained: &Problem) {
-    let excerpts: Vec<_> = explained.places.iter().filter_map(|place| place.text.as_ref()).collect();
+    let excerpts: Vec<_> = explained.texts().collect();
     let Some(shown) = context.shown.as_ref().filter(|_| !excerpts.is_empty()) else { return };
     let Ok(path) = context.workspace.resolve_for_history(file_path) else { return };
     let Reason::Rejected { rejection, digest, .. } = &problem.reason else { return };

@@ -135,7 +135,7 @@ fn a_digest_is_not_given_of_what_is_not_shown() {
     22	line 22
     [cut]
     suggestion: get_text_file_contents
-    hint: read lines 3-52: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":3,"line_end":52}; if that is what you mean, send the range_hash of that read
+    hint: read lines 3-52: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":3,"line_end":52}; if that is what you mean, send them as "ranges" with the range_hash of that read
     "#);
     let hash = client.read_as(&said, "range_hash");
     client.succeeds(PATCH, &patch(&json!({"ranges": [range(&hash)], "new_string": "x"})));
@@ -149,7 +149,7 @@ fn a_digest_is_not_given_of_what_is_not_shown() {
         json!({"file_path": "$ROOT/t.txt", "encoding": "latin1", "file_hash": "$HASH(t.txt)", "ranges": ranges})
     };
     let said = client.fails(DELETE, &delete("0123456789ab"));
-    insta::assert_snapshot!(said.lines().last().unwrap(), @r#"hint: read line 2: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":2,"line_end":2,"encoding":"latin1"}; if that is what you mean, send it in ranges[1] with the range_hash of that read; or send, without ranges, the part of it that is to change"#);
+    insta::assert_snapshot!(said.lines().last().unwrap(), @r#"hint: read line 2: get_text_file_contents {"file_path":"$ROOT/t.txt","line_start":2,"line_end":2,"encoding":"latin1"}; if that is what you mean, in place of ranges[1] send them as "ranges" with the range_hash of that read; or send, without ranges, the part of it that is to change"#);
     let hash = client.read_as(&said, "range_hash");
     client.succeeds(DELETE, &delete(&hash));
     assert_eq!(client.text(), "end\n");

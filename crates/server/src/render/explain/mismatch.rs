@@ -1,6 +1,8 @@
 //! Texts and hashes that do not fit, in words: what is there instead, where the wanted text is, and the call
 //! that replaces it there by its digest.
 
+use std::slice;
+
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::{CLOSEST, Tier};
@@ -10,8 +12,8 @@ use mcp_text_editor_core::rejection::{
 use serde_json::{Value, json};
 
 use super::call::{AROUND, Call, CalledFile, place, reading};
-use crate::problem::{Code, IfCut, Passage, PassageKind, Problem};
-use crate::render::escape::{on_one_line, unseen};
+use crate::problem::{Code, Problem};
+use crate::render::escape::unseen;
 use crate::render::layout::spelled;
 use crate::tool_id::ToolId;
 
@@ -23,6 +25,9 @@ const BESIDE: u64 = 3;
 
 /// The words on the new text for lines that have more than the old one.
 const WHOLE: &str = "with the whole lines as new_string, ";
+
+/// A hint, and whether the file is to be read next.
+type Hint = (String, bool);
 
 /// The part of a call that a hint corrects: a range of a patch or of a deletion, or a patch without ranges.
 #[derive(Clone, Copy)]
@@ -42,45 +47,47 @@ pub(super) fn problem(
     total_lines: u64,
 ) -> Problem {
     let correction = |at: At| Correction { call, named, at, total_lines };
-    let (problem, lines, passages) = match rejection {
+    let (code, reason, (hint, is_to_read), actual, places) = match rejection {
         Rejection::RangeHashMismatch { at, lines, expected, is_old_there, actual, evidence, .. } => {
-            let is_of_file = file_hash.is_some_and(|digest| expected.matches(digest));
             let why = match evidence.as_ref() {
-                _ if is_of_file => "; that is the hash of the file",
+                _ if file_hash.is_some_and(|digest| expected.matches(digest)) => {
+                    "; that is the hash of the file"
+                }
                 Evidence::Applied(_) => ", and new_string stands there already",
                 _ => "",
             };
             let reason =
                 format!("the bytes of {} are not those that range_hash was taken of{why}", spelled(*lines));
             let hint = correction(*at).of_hash(actual, *is_old_there, evidence);
-            let passages = passages(Some(actual), evidence);
-            (hint.problem(Code::RangeHashMismatch, reason), Some(*lines), passages)
+            (Code::RangeHashMismatch, reason, hint, Some(actual), places(evidence))
         }
         Rejection::ContentMismatch { at, lines, actual, evidence } => {
             let why = correction(*at).because(evidence, Some(actual));
             let reason = format!("the text of {} is not old_string{why}", spelled(*lines));
             let hint = correction(*at).of_text(Some(actual), evidence);
-            let passages = passages(Some(actual), evidence);
-            (hint.problem(Code::ContentMismatch, reason), Some(*lines), passages)
+            (Code::ContentMismatch, reason, hint, Some(actual), places(evidence))
         }
         Rejection::NoMatch { at, evidence } => {
-            let why = correction(*at).because(evidence, None);
-            let hint = correction(*at).of_text(None, evidence);
-            let reason = format!("old_string is not in the file{why}");
-            (hint.problem(Code::NoMatch, reason), None, passages(None, evidence))
+            let reason = format!("old_string is not in the file{}", correction(*at).because(evidence, None));
+            (Code::NoMatch, reason, correction(*at).of_text(None, evidence), None, places(evidence))
         }
         Rejection::AmbiguousMatch { count, tier, places, .. } => {
-            (ambiguous(*count, *tier, places), None, places.iter().map(passage).collect())
+            let (reason, hint) = ambiguous(*count, *tier, places);
+            (Code::AmbiguousMatch, reason, (hint, false), None, places.as_slice())
         }
         // The caller passes no other kind.
         _ => return Problem::new(Code::InternalError, "a mismatch of no known kind", "report this"),
     };
-    let total_lines = passages.iter().any(|place| place.text.is_some()).then_some(total_lines);
-    Problem { lines, places: passages, total_lines, ..problem }
+    let (lines, actual) = (actual.map(|actual| actual.of), actual.map(|actual| actual.as_ref().clone()));
+    let problem = Problem::new(code, reason, hint);
+    let problem = if is_to_read { problem.suggest(ToolId::Get) } else { problem };
+    let problem = Problem { lines, actual, places: places.to_vec(), ..problem };
+    let has_text = problem.texts().next().is_some();
+    Problem { total_lines: has_text.then_some(total_lines), ..problem }
 }
 
-/// Makes the problem of a text that occurs `count` times.
-fn ambiguous(count: u64, tier: Tier, places: &[MatchPlace]) -> Problem {
+/// Words a text that occurs `count` times, as reason and hint.
+fn ambiguous(count: u64, tier: Tier, places: &[MatchPlace]) -> (String, String) {
     let blanks = if tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
     // An example of a range would be taken for the one that is meant.
     let hint = if places.first().is_some_and(is_text) {
@@ -89,14 +96,14 @@ fn ambiguous(count: u64, tier: Tier, places: &[MatchPlace]) -> Problem {
         "add lines around it to old_string until it occurs once, or say which place is meant by \"ranges\" with whole lines as \
          old_string, or set replace_all to change them all"
     };
-    Problem::new(Code::AmbiguousMatch, format!("old_string occurs {count} times{blanks}"), hint)
+    (format!("old_string occurs {count} times{blanks}"), hint.to_owned())
 }
 
 /// Returns the places of evidence.
 fn places(evidence: &Evidence) -> &[MatchPlace] {
     match evidence {
         Evidence::Applied(place) | Evidence::One(place) | Evidence::Nothing(Some(place)) => {
-            std::slice::from_ref(place)
+            slice::from_ref(place)
         }
         Evidence::Several(places) => places,
         Evidence::NotSearched | Evidence::After { .. } | Evidence::Nothing(None) => &[],
@@ -106,41 +113,6 @@ fn places(evidence: &Evidence) -> &[MatchPlace] {
 /// Whether the very text stands there as whole lines.
 fn is_text(place: &MatchPlace) -> bool {
     place.how == MatchKind::Lines(Normalization::Exact)
-}
-
-/// Returns the places that an error shows or names. Lines that the call names are shown once.
-fn passages(actual: Option<&Excerpt>, evidence: &Evidence) -> Vec<Passage> {
-    let mut shown: Vec<Passage> = places(evidence).iter().map(passage).collect();
-    if matches!(evidence, Evidence::Several(_)) {
-        // Of places that are only like the text, none is where it stands.
-        let like = |place: &&mut Passage| place.text.is_some();
-        shown.iter_mut().filter(like).for_each(|place| place.kind = PassageKind::Similar);
-    }
-    if let Some(actual) = actual {
-        let own = shown.iter().position(|place| place.lines == actual.of && place.text.is_some());
-        let beside = own.and_then(|own| match shown.get_mut(own)? {
-            place if place.kind == PassageKind::Found => {
-                place.text = None;
-                place.beside.take()
-            }
-            _ => shown.remove(own).beside,
-        });
-        let (kind, lines, text) = (PassageKind::Actual, actual.of, Some(actual.clone()));
-        shown.insert(0, Passage { kind, lines, text, beside });
-    }
-    shown
-}
-
-fn passage(place: &MatchPlace) -> Passage {
-    let kind = match place.how {
-        MatchKind::Fuzzy | MatchKind::Applied => PassageKind::Similar,
-        MatchKind::Lines(_) | MatchKind::Part(_) | MatchKind::Gap { .. } => PassageKind::Found,
-    };
-    let beside = place.context.as_ref().map(|line| {
-        let side = if line.is_above { "below" } else { "above" };
-        format!("{side} \"{}\"", on_one_line(&line.text))
-    });
-    Passage { kind, lines: place.lines, text: place.text.clone(), beside }
 }
 
 /// Names a part of the call by itself.
@@ -176,31 +148,6 @@ fn unseen_in(shown: &Excerpt, old: &str) -> String {
         })
     });
     all.take(3).fold(String::new(), |out, one| out + "; " + &one)
-}
-
-/// A hint.
-struct Hint {
-    text: String,
-    /// The one that takes its place if the text that it goes by is not shown.
-    if_cut: Option<IfCut>,
-    /// The tool to call next; `None` for the one that was called.
-    suggestion: Option<ToolId>,
-}
-
-impl Hint {
-    fn new(text: String) -> Self {
-        Self { text, if_cut: None, suggestion: None }
-    }
-
-    /// Makes a hint after which the file is to be read.
-    fn to_read(text: String) -> Self {
-        Self { text, if_cut: None, suggestion: Some(ToolId::Get) }
-    }
-
-    fn problem(self, code: Code, reason: String) -> Problem {
-        let Self { text, if_cut, suggestion } = self;
-        Problem { if_cut, suggestion, ..Problem::new(code, reason, text) }
-    }
 }
 
 impl Correction<'_> {
@@ -256,47 +203,26 @@ impl Correction<'_> {
 
     /// Words the hint where lines do not have the digest that was sent.
     fn of_hash(self, actual: &Excerpt, is_old_there: bool, evidence: &Evidence) -> Hint {
-        let with_hash = |hash: &Digest| match self.others() {
-            0 => format!("send \"range_hash\": \"{}\"", hash.short()),
-            _ => format!("in place of {} send {}", self.part(), range(actual.of, Some(hash))),
-        };
-        let by_read = match self.others() {
-            0 => "send the range_hash of that read".to_owned(),
-            _ => format!("send it in {} with the range_hash of that read", self.part()),
-        };
-        match (evidence, actual.digest) {
-            (_, Some(hash)) if is_old_there => Hint::new(format!(
-                "old_string is their text: leave \"range_hash\" out, or {}",
-                with_hash(&hash)
-            )),
-            (Evidence::Applied(_), _) => Hint::to_read(MADE.to_owned()),
+        let text = match (evidence, actual.digest) {
+            (_, Some(hash)) if is_old_there => {
+                let send = self.send(actual.of, Some(&hash));
+                format!("old_string is their text: leave \"range_hash\" out, or {send}")
+            }
+            (Evidence::Applied(_), _) => return (MADE.to_owned(), true),
             (Evidence::One(place), _) => {
-                let range = range(place.lines, place.digest.as_ref());
-                let call = match self.others() {
-                    _ if self.call.tool == ToolId::CopyLines => {
-                        format!("send {}", range.to_string().trim_matches(['{', '}']))
-                    }
-                    0 => format!("call {} with \"ranges\": [{range}]", self.call.tool.name()),
-                    _ => format!("in place of {} send {range}", self.part()),
-                };
-                Hint::new(format!("the lines now stand at {}: {call}", spelled(place.lines)))
+                let send = self.send(place.lines, place.digest.as_ref());
+                format!("the lines now stand at {}: {send}", spelled(place.lines))
             }
             (Evidence::Several(places), _) => {
-                let places: Vec<String> = places.iter().map(|place| spelled(place.lines)).collect();
-                Hint::new(format!(
-                    "the lines now stand at {}: send the range that is meant",
-                    places.join(", ")
-                ))
+                format!("the lines now stand at {}: send the range that is meant", listed(places.iter()))
             }
             (_, Some(hash)) => {
-                let text = format!(
-                    "if the text shown is what you mean, {}; else read the file again",
-                    with_hash(&hash)
-                );
-                Hint { if_cut: Some(self.to_see(actual.of, &by_read)), ..Hint::new(text) }
+                let send = self.send(actual.of, Some(&hash));
+                format!("if the text shown is what you mean, {send}; else read the file again")
             }
-            (_, None) => self.unseen(actual.of, &by_read),
-        }
+            (_, None) => return self.read_whole(actual.of, true),
+        };
+        (text, false)
     }
 
     /// Words the hint where a text does not stand in the lines that were named, or nowhere.
@@ -311,36 +237,35 @@ impl Correction<'_> {
                     || "the new_string that both make".to_owned(),
                     |merged| format!("\"new_string\": {}", json!(merged)),
                 );
-                Hint::new(format!("merge them: send {earlier} with {new}, and leave {later} out"))
+                (format!("merge them: send {earlier} with {new}, and leave {later} out"), false)
             }
-            Evidence::Applied(_) => Hint::to_read(MADE.to_owned()),
+            Evidence::Applied(_) => (MADE.to_owned(), true),
             Evidence::One(place) => self.of_place(place),
             Evidence::Several(places) => {
                 let (applied, places): (Vec<&MatchPlace>, Vec<&MatchPlace>) =
                     places.iter().partition(|place| place.how == MatchKind::Applied);
-                let mut hint = match places.as_slice() {
+                let (hint, is_to_read) = match places.as_slice() {
                     [] => self.to_look(actual),
                     [one] => self.of_place(one),
-                    [first, ..] if is_text(first) => Hint::new(self.stands_at(&places)),
-                    _ => Hint::new(
+                    [first, ..] if is_text(first) => (self.stands_at(&places), false),
+                    _ => (
                         "several places are alike: send the one that you mean as \"ranges\" with its range_hash, \
                          without old_string, or more of the lines around it"
                             .to_owned(),
+                        false,
                     ),
                 };
-                if let [applied, ..] = applied.as_slice() {
+                let first = applied.first().map_or_else(String::new, |applied| {
                     let are = if applied.lines.count() == 1 { "is" } else { "are" };
                     let lines = spelled(applied.lines);
-                    let first = format!("if {lines} {are} what you want, nothing is left to do; else ");
-                    hint.text.insert_str(0, &first);
-                }
-                hint
+                    format!("if {lines} {are} what you want, nothing is left to do; else ")
+                });
+                (first + &hint, is_to_read)
             }
-            Evidence::NotSearched => match actual {
-                Some(actual) => self.of_similar(actual.of, actual.digest.as_ref()),
-                None => self.to_look(None),
-            },
-            Evidence::Nothing(_) => self.to_look(actual),
+            Evidence::NotSearched if let Some(actual) = actual => {
+                self.of_similar(actual.of, actual.digest.as_ref())
+            }
+            Evidence::NotSearched | Evidence::Nothing(_) => self.to_look(actual),
         }
     }
 
@@ -348,58 +273,90 @@ impl Correction<'_> {
     fn of_place(self, place: &MatchPlace) -> Hint {
         // The other ranges of the patch need its old text, so the patch cannot do without it.
         if is_text(place) && self.others() > 0 {
-            return Hint::new(self.stands_at(&[place]));
+            return (self.stands_at(&[place]), false);
         }
         let digest = place.digest.as_ref();
         if digest.is_none() && place.text.as_ref().is_some_and(Excerpt::is_whole) {
             return self.to_look_around(place.lines);
         }
-        match place.how {
-            MatchKind::Lines(Normalization::Exact) => self.of_lines(place.lines, digest, ""),
-            MatchKind::Lines(_) => self.of_lines(place.lines, digest, "adapt new_string likewise, and "),
-            MatchKind::Part(_) => self.of_lines(place.lines, digest, WHOLE),
-            MatchKind::Gap { .. } => {
-                let new = "put what is to stay of the lines left out into new_string, and ";
-                self.of_lines(place.lines, digest, new)
-            }
-            MatchKind::Fuzzy | MatchKind::Applied => self.of_similar(place.lines, digest),
-        }
+        let new = match place.how {
+            MatchKind::Lines(Normalization::Exact) => "",
+            MatchKind::Lines(_) => "adapt new_string likewise, and ",
+            MatchKind::Part(_) => WHOLE,
+            MatchKind::Gap { .. } => "put what is to stay of the lines left out into new_string, and ",
+            MatchKind::Fuzzy | MatchKind::Applied => return self.of_similar(place.lines, digest),
+        };
+        self.by_digest(place.lines, digest, new)
     }
 
     /// Words the hint for lines that are only similar.
     fn of_similar(self, lines: LineRange, digest: Option<&Digest>) -> Hint {
-        self.of_lines(lines, digest, &format!("if you mean {}, {WHOLE}", spelled(lines)))
+        self.by_digest(lines, digest, &format!("if you mean {}, {WHOLE}", spelled(lines)))
     }
 
     /// Says to name lines by their digest, after words on the new text; without a digest, to read them first.
-    fn of_lines(self, lines: LineRange, digest: Option<&Digest>, new: &str) -> Hint {
-        let Some(digest) = digest else { return self.unseen(lines, &self.by_read()) };
+    fn by_digest(self, lines: LineRange, digest: Option<&Digest>, new: &str) -> Hint {
+        let Some(digest) = digest else { return self.read_whole(lines, false) };
         let (apart, range) = (self.apart(), range(lines, Some(digest)));
-        let text = format!("{new}{apart}send \"ranges\": [{range}] without old_string");
-        let if_cut = (!new.is_empty()).then(|| self.to_see(lines, &self.by_read()));
-        Hint { if_cut, ..Hint::new(text) }
+        (format!("{new}{apart}send \"ranges\": [{range}] without old_string"), false)
+    }
+
+    /// Says to send a range in place of the one that was sent.
+    fn send(self, lines: LineRange, digest: Option<&Digest>) -> String {
+        let range = range(lines, digest);
+        match self.others() {
+            _ if self.call.tool == ToolId::CopyLines => {
+                format!("send {}", range.to_string().trim_matches(['{', '}']))
+            }
+            0 => format!("send \"ranges\": [{range}]"),
+            _ => format!("in place of {} send {range}", self.part()),
+        }
     }
 
     /// Says to read the file, around the named lines if there are any.
     fn to_look(self, actual: Option<&Excerpt>) -> Hint {
-        let around = actual.map(|actual| {
-            let end = actual.of.end().saturating_add(AROUND).min(self.total_lines);
-            (actual.of.start().get().saturating_sub(AROUND).max(1), end)
-        });
-        let read = reading(self.call, self.named, around);
+        let read = reading(self.call, self.named, actual.map(|actual| self.around(actual.of, AROUND)));
         let read = read.map_or_else(|| "read the file".to_owned(), |read| format!("read it again: {read}"));
-        Hint::to_read(format!("nothing in the file is so like old_string that it must be meant; {read}"))
+        (format!("nothing in the file is so like old_string that it must be meant; {read}"), true)
     }
 
     /// Says to read around lines of which it is not certain where they begin or end.
     fn to_look_around(self, lines: LineRange) -> Hint {
-        let first = lines.start().get().saturating_sub(BESIDE).max(1);
-        let last = lines.end().saturating_add(BESIDE).min(self.total_lines);
-        let read = reading(self.call, self.named, Some((first, last)));
-        let read = read.unwrap_or_else(|| format!("lines {first}-{last}"));
-        Hint::to_read(format!(
+        let around = self.around(lines, BESIDE);
+        let read = reading(self.call, self.named, Some(around));
+        let read = read.unwrap_or_else(|| format!("lines {}-{}", around.0, around.1));
+        let hint = format!(
             "look where they begin and end: {read}; then send the lines that you mean as \"ranges\", with their text as old_string"
-        ))
+        );
+        (hint, true)
+    }
+
+    /// Returns the first and the last of some lines with so many more on either side.
+    fn around(self, lines: LineRange, more: u64) -> (u64, u64) {
+        let first = lines.start().get().saturating_sub(more).max(1);
+        (first, lines.end().saturating_add(more).min(self.total_lines))
+    }
+
+    /// Says to read lines before their digest is sent: the digest of a text that was not shown guards
+    /// nothing. A read gives no digest of a line that it cannot show whole.
+    fn read_whole(self, lines: LineRange, is_hash: bool) -> Hint {
+        let read = reading(self.call, self.named, Some(self.around(lines, 0)));
+        let read = read.map_or_else(
+            || format!("read {} whole", spelled(lines)),
+            |read| format!("read {}: {read}", spelled(lines)),
+        );
+        let part = if lines.count() == 1 {
+            "; or send, without ranges, the part of it that is to change"
+        } else {
+            ""
+        };
+        let (first, without) = match (is_hash, self.others()) {
+            (true, 0) => (String::new(), ""),
+            (true, _) => (format!("in place of {} ", self.part()), ""),
+            (false, _) => (self.apart(), ", without old_string"),
+        };
+        let send = format!("{first}send them as \"ranges\" with the range_hash of that read{without}");
+        (format!("{read}; if that is what you mean, {send}{part}"), true)
     }
 
     /// Says which call replaces the old text where it stands as whole lines. There is at least one place.
@@ -413,17 +370,16 @@ impl Correction<'_> {
             );
         }
         let ranges = self.named.patches.get(self.at.patch).copied().unwrap_or_default();
-        let is_taken = |lines: LineRange| {
-            ranges.iter().enumerate().any(|(index, other)| {
-                let first = u64::try_from(other.start).unwrap_or_default();
-                let last = other.end.map_or(self.total_lines, |end| u64::try_from(end).unwrap_or_default());
-                Some(index) != self.at.range && first <= lines.end() && lines.start().get() <= last
-            })
+        let is_taken = |place: &&&MatchPlace| {
+            let other = ranges.iter().enumerate().filter(|(index, _)| Some(*index) != self.at.range);
+            let mut other =
+                other.filter_map(|(_, other)| LineRange::existing(other.start, other.end, self.total_lines));
+            other.any(|other| other.overlaps(place.lines))
         };
-        match places.iter().map(|place| place.lines).find(|lines| !is_taken(*lines)) {
+        match places.iter().find(|place| !is_taken(place)) {
             Some(free) => {
-                let range = range(free, None);
-                format!("old_string stands at {}: in place of {} send {range}", spelled(free), self.part())
+                let lines = free.lines;
+                format!("old_string stands at {}: {}", spelled(lines), self.send(lines, None))
             }
             None => format!(
                 "old_string stands only where other ranges name it: leave {} out, or make it a patch of its own, with its \
@@ -452,36 +408,11 @@ impl Correction<'_> {
             _ => format!("leave {} out; in a patch of its own, ", self.part()),
         }
     }
+}
 
-    /// Says to name lines that were read by their digest.
-    fn by_read(self) -> String {
-        self.apart() + "send them as \"ranges\" with the range_hash of that read, without old_string"
-    }
-
-    /// Says to read lines before their digest is sent: the digest of a text that was not shown guards
-    /// nothing. A read gives no digest of a line that it cannot show whole.
-    fn to_see(self, lines: LineRange, then: &str) -> IfCut {
-        let read = reading(self.call, self.named, Some((lines.start().get(), lines.end())));
-        let read = read.map_or_else(
-            || format!("read {} whole", spelled(lines)),
-            |read| format!("read {}: {read}", spelled(lines)),
-        );
-        let part = if lines.count() == 1 {
-            "; or send, without ranges, the part of it that is to change"
-        } else {
-            ""
-        };
-        let get = ToolId::Get;
-        IfCut {
-            hint: format!("{read}; if that is what you mean, {then}{part}"),
-            suggestion: self.call.offered.contains(get).then_some(get),
-        }
-    }
-
-    fn unseen(self, lines: LineRange, then: &str) -> Hint {
-        let IfCut { hint, suggestion } = self.to_see(lines, then);
-        Hint { text: hint, if_cut: None, suggestion }
-    }
+/// Lists the lines of places.
+fn listed<'a>(places: impl Iterator<Item = &'a MatchPlace>) -> String {
+    places.map(|place| spelled(place.lines)).collect::<Vec<_>>().join(", ")
 }
 
 /// Makes a range as a call names it.

@@ -12,7 +12,7 @@ use super::call::{AROUND, Call, CalledFile, place, reading, written};
 use super::mismatch;
 use super::stopped::too_many_hits;
 use crate::limits::{Exceeded, Limit};
-use crate::problem::{Code, Passage, PassageKind, Problem};
+use crate::problem::{Code, Problem};
 use crate::render::layout::spelled;
 use crate::render::limits;
 use crate::tool_id::ToolId;
@@ -200,9 +200,8 @@ fn another_file(
                 }
             };
             let problem = problem(&format!("and its line {line} may be another one now"), hint);
-            let text = Some(around.as_ref().clone());
-            let place = Passage { kind: PassageKind::Actual, lines: around.of, text, beside: None };
-            Problem { lines: Some(around.of), places: vec![place], total_lines: Some(total_lines), ..problem }
+            let actual = Some(around.as_ref().clone());
+            Problem { lines: Some(around.of), actual, total_lines: Some(total_lines), ..problem }
         }
         Fit::OfLine(line) => {
             let reason = format!("file_hash is the hash of line {line}, not of the file");
@@ -267,8 +266,7 @@ fn changed_line(
             "{again}name the line by \"ranges\": [{range}], with the whole new line as new_string and without old_string"
         ),
     );
-    let place = Passage { kind: PassageKind::Actual, lines, text: Some(text.clone()), beside: None };
-    Problem { lines: Some(lines), places: vec![place], total_lines: Some(total_lines), ..problem }
+    Problem { lines: Some(lines), actual: Some(text.clone()), total_lines: Some(total_lines), ..problem }
 }
 
 /// The most bytes of texts that a hint writes out in both spellings.
