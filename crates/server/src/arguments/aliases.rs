@@ -1,7 +1,7 @@
 //! Recognises the names that other tools have for arguments. An argument with such a name, or with a
 //! misspelled one, is read as the argument that it means, so that its value is checked, too. The call is
-//! still refused, with one sentence about all names, and opens no file. [`nearest`] finds what any other
-//! wrong name was meant for.
+//! still refused, with one sentence about all names, and opens no file. [`nearest`] finds the known name that
+//! is most similar to any other wrong name.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ const MAX_KEYS: usize = 1_000;
 
 type Row = (&'static str, &'static str, &'static str);
 
-/// Arguments of other tools without a counterpart that takes the same values: their names, the argument that
-/// a tool must have so that the sentence helps, and the sentence. The value of such an argument is not read.
+/// Arguments of other tools that have no counterpart with the same values: their names, the argument that a
+/// tool must have for the sentence to help, and the sentence. The value of such an argument is not read.
 const WITHOUT_COUNTERPART: &[Row] = &[
     ("command", "file_path", "a command is a tool of its own"),
     (
@@ -53,8 +53,9 @@ pub(super) struct OtherNames {
 }
 
 impl OtherNames {
-    /// Moves values with other names to the arguments of `known` that these mean. Does so only if a single
-    /// key can mean the argument, and the call does not have it under its own name.
+    /// Moves values from keys with other names to the arguments of `known` that these names mean. Does so
+    /// only if a single key can mean the argument, and the call does not give the argument under its own
+    /// name.
     pub(super) fn rename(
         &mut self,
         values: &mut Map<String, Value>,
@@ -112,7 +113,7 @@ impl OtherNames {
     }
 }
 
-/// Returns the argument that a key was meant for, which is misspelled or a name that other tools use.
+/// Returns the argument that a key means if the key is misspelled, or a name that other tools use.
 pub(super) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MAX_SHOWN {
         return None;

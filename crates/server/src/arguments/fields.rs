@@ -1,4 +1,4 @@
-//! An object among the arguments, whose keys are read one after the other.
+//! Reads an object among the arguments of a call, key by key.
 
 use std::fmt::Display;
 use std::rc::Rc;
@@ -17,28 +17,29 @@ use crate::json::weigh;
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 
-/// The most keys of an object in which misspelled ones are looked for.
+/// The maximum number of keys of an object whose wrong names are recognised. In a larger object, they are
+/// only unknown keys.
 const MAX_KEYS: usize = 100;
 
-/// The most characters of a path that each problem carries: no error shows more, and a path may be as long as
-/// a call.
+/// The maximum number of characters of a path that a problem carries. No error shows more, and a path can be
+/// as long as a call.
 const MAX_PATH: usize = 8_000;
 
-/// The error of a string that spells more values, or a deeper nesting, than a call may have. It is noted
-/// already.
+/// The error for a string that spells more values, or a deeper nesting, than a call may have. The problem is
+/// already noted.
 struct TooMuch;
 
-/// An object among the arguments. Each argument is asked for once, and read as the object declares it. When
-/// the object is dropped, the keys that nobody asked for are noted.
+/// An object among the arguments. Each argument is read once, as the object declares it. When this value is
+/// dropped, it notes the keys that were not read.
 #[derive(Debug)]
 pub struct Fields<'n> {
     notes: &'n Notes<'n>,
-    /// The place where it stands; empty for the arguments themselves.
+    /// The place of the object in the arguments; empty for the arguments themselves.
     place: String,
-    /// The file that it is about.
+    /// The file that the object is about.
     file: Option<Rc<str>>,
     values: Map<String, Value>,
-    /// The arguments that belong there.
+    /// The declared arguments of the object.
     object: Object,
     asked: Vec<&'static str>,
 }
@@ -65,14 +66,14 @@ impl<'n> Fields<'n> {
     }
 
     /// Tells whether the argument is given, with a value that does not count as absent. Must be called before
-    /// it is asked for.
+    /// the argument is read.
     #[must_use]
     pub fn has(&self, argument: Argument) -> bool {
         self.values.get(argument.name).is_some_and(|value| !is_absent(argument.name, value))
     }
 
-    /// Tells whether the argument is given, with a value that says something: no empty text or list, and no
-    /// flag that is false. Must be called before it is asked for.
+    /// Tells whether the argument is given, with a value that is not an empty text, an empty list, or false.
+    /// Must be called before the argument is read.
     #[must_use]
     pub fn says(&self, argument: Argument) -> bool {
         let value = self.values.get(argument.name).filter(|_| self.has(argument));
@@ -84,7 +85,7 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// Tells whether the argument is accepted with the tools that are offered.
+    /// Tells whether the argument is accepted, which can depend on the tools that are offered.
     #[must_use]
     pub fn takes(&self, argument: Argument) -> bool {
         self.declared(argument).with.is_none_or(|tool| self.notes.offers(tool))
@@ -108,7 +109,7 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { self.place().to_owned() } else { format!("`{}`", self.place) }
     }
 
-    /// Notes that the arguments are not what the tool takes.
+    /// Notes a problem with the code `InvalidArguments`.
     pub fn note_invalid(&self, reason: impl Into<String>, hint: impl Into<String>) {
         self.note(Code::InvalidArguments, reason, hint);
     }
@@ -125,15 +126,15 @@ impl<'n> Fields<'n> {
         self.notes.note(problem);
     }
 
-    /// Reads the path that this object is about, which is needed. Problems that are noted from here on, for
-    /// this object and those in it, name that file.
+    /// Reads the path of the file that this object is about, which is required. Later problems of this
+    /// object, and of objects in it, name that file.
     pub fn file(&mut self, argument: Argument) -> Option<String> {
         let path = self.text(argument.needed())?;
         self.file = Some(Rc::from(beginning(&path, MAX_PATH)));
         Some(path)
     }
 
-    /// Reads a text: one of a file, a path or a label.
+    /// Reads a text argument: the text of a file, a path or a label.
     pub fn text(&mut self, argument: Argument) -> Option<String> {
         let argument = self.declared(argument);
         let text = match self.take(argument)? {
@@ -189,7 +190,8 @@ impl<'n> Fields<'n> {
         Some(folded)
     }
 
-    /// Reads an integer. One that no `i64` holds becomes the nearest that does: no file has so many lines.
+    /// Reads an integer. An integer beyond the range of `i64` becomes the nearest `i64`, because no file has
+    /// so many lines.
     pub fn integer(&mut self, argument: Argument) -> Option<i64> {
         let value = self.take(argument)?;
         let spelled = self.unspelled(&value).ok()?;
@@ -219,7 +221,7 @@ impl<'n> Fields<'n> {
         u64::try_from(number).ok()
     }
 
-    /// Reads a flag. One that is absent or no flag has its default.
+    /// Reads a flag. If the argument is absent, or is not a flag, returns the default.
     pub fn flag(&mut self, argument: Argument) -> bool {
         let default = argument.kind == ValueKind::Flag(true);
         let Some(value) = self.take(argument) else { return default };
@@ -231,7 +233,7 @@ impl<'n> Fields<'n> {
         default
     }
 
-    /// Reads the prefix of a digest, alone or behind its label, as replies print it.
+    /// Reads the prefix of a digest, alone or after its label, as replies print it.
     pub fn tag(&mut self, argument: Argument) -> Option<DigestPrefix> {
         let text = self.text(argument)?;
         let tag = labeled(&text, argument.name).and_then(DigestPrefix::parse);
@@ -243,7 +245,7 @@ impl<'n> Fields<'n> {
         tag
     }
 
-    /// Reads a list of paths, which may be left out. Items that are no texts are noted and left out.
+    /// Reads an optional list of paths. Items that are not texts are noted and left out.
     pub fn paths(&mut self, argument: Argument) -> Option<Vec<String>> {
         let items = self.items(argument, Limit::Files)?;
         let mut paths = Vec::with_capacity(items.len());
@@ -258,8 +260,8 @@ impl<'n> Fields<'n> {
         Some(paths)
     }
 
-    /// Reads globs, which may be left out: a list of them, or a single one. Empty ones are left out; items
-    /// that are no texts are noted and left out.
+    /// Reads optional globs: a list of them, or a single one. Empty globs are left out; items that are not
+    /// texts are noted and left out.
     pub fn globs(&mut self, argument: Argument) -> Vec<String> {
         let Some(value) = self.take(argument) else { return Vec::new() };
         let Ok(spelled) = self.unspelled(&value) else { return Vec::new() };
@@ -292,7 +294,7 @@ impl<'n> Fields<'n> {
         None
     }
 
-    /// Reads a list, or a single item without one; `None` also for more items than the limit.
+    /// Reads a list, or a single item without a list; `None` also if there are more items than the limit.
     fn items(&mut self, argument: Argument, limit: Limit) -> Option<Vec<Value>> {
         let value = self.take(argument)?;
         let items = match (self.unspelled(&value).ok()?.unwrap_or(value), argument.kind) {
@@ -307,7 +309,7 @@ impl<'n> Fields<'n> {
         self.notes.admit(limit, items.len()).then_some(items)
     }
 
-    /// Reads a list of objects. Items that are no objects are noted and left out.
+    /// Reads a list of objects. Items that are not objects are noted and left out.
     pub fn objects(&mut self, argument: Argument) -> Option<Vec<Self>> {
         let Argument { kind: ValueKind::Objects(limit), items: object, .. } = self.declared(argument) else {
             return None;
@@ -337,7 +339,7 @@ impl<'n> Fields<'n> {
         Some(objects)
     }
 
-    /// Reads a list of objects that is needed and must not be empty, each object by `read`.
+    /// Reads a required list of objects, which must not be empty. `read` reads each object.
     pub fn some<T>(
         &mut self,
         argument: Argument,
@@ -371,7 +373,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Notes a range that ends before it starts, if that is certain without the file.
+    /// Notes a range that certainly ends before it starts, whatever the length of the file.
     pub fn check_order(&self, start: i64, end: Option<i64>) {
         if let Some(end) = reversed(start, end).filter(|_| start > 0) {
             self.note(
@@ -459,8 +461,8 @@ impl Drop for Fields<'_> {
     }
 }
 
-/// Returns the digest in the text of this argument: all of the text, or the word behind the argument's name
-/// or that of its kind, as in `range_hash 0123…` and `sha256:0123…`.
+/// Returns the digest in the text of this argument: all of the text or, if it has several words, the word
+/// after the argument's name, `hash` or `sha256`, as in `range_hash 0123…` and `sha256:0123…`.
 fn labeled<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut words =
         text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
@@ -471,15 +473,15 @@ fn labeled<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     words.next()
 }
 
-/// Reads each object of a list. All are read, so that all problems are found, even if one of them makes the
-/// result `None`.
+/// Reads each object of a list with `read`. If it returns `None` for one, the result is `None`, but the
+/// others are still read to find all problems.
 pub fn each<'n, T>(
     objects: Vec<Fields<'n>>,
     mut read: impl FnMut(&mut Fields<'n>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let read: Vec<Option<T>> = objects.into_iter().map(|mut fields| read(&mut fields)).collect();
     let mut read: Vec<T> = read.into_iter().collect::<Option<_>>()?;
-    // The list is made in the memory of the other, whose items are larger.
+    // `collect` reuses the memory of `objects`, whose items are larger.
     read.shrink_to_fit();
     Some(read)
 }

@@ -1,13 +1,13 @@
 //! Checks a call's arguments completely and tolerantly.
 //!
-//! Complete: every problem of a call is collected in [`Notes`] and reported at once, each with the place
-//! where it stands (`files[0].patches[2].ranges`), and a key that the tool does not read is refused by name.
-//! Tolerant, where only one meaning is possible: an array, object, integer or boolean may come as the JSON
-//! string that spells it, an integer as `5.0`, and null counts as absent; so does `""` for what is never
-//! empty, since some clients must send every key. Text is never read as anything else.
+//! Completely: all problems of a call are collected in [`Notes`] and reported together, each with its place
+//! (`files[0].patches[2].ranges`). A key that the tool does not read is refused by name. Tolerantly, where
+//! only one meaning is possible: an array, object, integer or boolean is also accepted as the JSON string
+//! that spells it, and an integer as `5.0`. Null counts as absent; so does `""` for an argument that is never
+//! empty, since some clients must send every key. A text argument is never read as anything else.
 //!
-//! An argument is declared once, in `vocabulary`. The file of a tool under `tools` lists those that it takes,
-//! as an [`Object`]. Whether a path, an encoding or a line exists is not decided here.
+//! Each argument is declared once, in `vocabulary`. The file of a tool under `tools` lists the arguments that
+//! the tool takes, as an [`Object`]. This module does not check whether a path, an encoding or a line exists.
 
 mod aliases;
 mod fields;

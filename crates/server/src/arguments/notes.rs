@@ -1,4 +1,4 @@
-//! The problems of a call, and how much it asks for of what is limited.
+//! Collects the problems of a call's arguments, and the amounts that count towards the limits.
 //!
 //! Paths and labels of encodings are validated only if a call's arguments have other problems. Such a call
 //! opens no files, so its error would lack malformed paths and unknown labels. Without other problems,
@@ -21,23 +21,23 @@ use crate::render::explain::{self, CalledFile as File};
 use crate::render::limits as words;
 use crate::tool_id::ToolId;
 
-/// The most problems that are collected: a hostile call could hold millions.
+/// The maximum number of problems that are collected: a hostile call could have millions.
 const MAX: usize = 1_000;
 
-/// The problems of a call so far, and how much it asks for.
+/// The problems of a call so far, and the amounts that count towards the limits.
 #[derive(Debug)]
 pub struct Notes<'l> {
-    /// Problems, and checks that are made only if there are problems, in call order.
+    /// Problems, and checks that are made only if there are problems, in the order of the call.
     noted: RefCell<Vec<Note>>,
     /// The number of problems in `noted`.
     problems: Cell<usize>,
     aliases: RefCell<OtherNames>,
     limits: &'l Limits,
-    /// The tools that are offered; `None` if that is not known, so that all count as offered.
+    /// The tools that are offered; `None` if they are not known, in which case all count as offered.
     offered: Option<&'l ToolSet>,
-    /// The workspace by which paths are checked; `None` to check none.
+    /// The workspace that checks paths; `None` to make no checks of paths and labels.
     workspace: Option<&'l Workspace>,
-    /// The amount that the call asks for, by limit.
+    /// The amount that the call requests, for each limit.
     asked: [Cell<u64>; Limit::ALL.len()],
 }
 
@@ -56,8 +56,8 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// Begins the notes of a call to this server. If it has other problems, those of its paths and encodings
-    /// are told with them.
+    /// Begins the notes of a call to this server. If the call has problems, those of its paths and encodings
+    /// are also reported.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
         let config = &context.config;
@@ -65,8 +65,8 @@ impl<'l> Notes<'l> {
         Self { offered, workspace, ..Self::new(&config.limits) }
     }
 
-    /// Adds to what the call asks for. Returns true if all of it so far is within the limit; if not, the rest
-    /// should not be read.
+    /// Adds to the amount that the call requests. Returns whether the sum is within the limit; if not, the
+    /// caller should not read the rest.
     #[must_use]
     pub fn admit(&self, limit: Limit, asked: usize) -> bool {
         let Some(sum) = self.asked.get(limit as usize) else { return true };
@@ -74,7 +74,7 @@ impl<'l> Notes<'l> {
         sum.get() <= self.limits.get(limit)
     }
 
-    /// Notes the depth of something that nests too deep.
+    /// Notes the depth of a value that is nested too deeply.
     pub(super) fn note_depth(&self, depth: u64) {
         if let Some(asked) = self.asked.get(Limit::Depth as usize) {
             asked.set(asked.get().max(depth));
@@ -93,14 +93,15 @@ impl<'l> Notes<'l> {
         self.count() >= MAX
     }
 
-    /// Returns the number of problems so far. By it a caller finds out whether an argument is wrong by
-    /// itself, and then leaves out the checks that relate it to others: one mistake would be reported twice.
+    /// Returns the number of problems so far. A caller compares it before and after an argument is read. If
+    /// the argument is wrong by itself, the caller skips checks against other arguments, which would report
+    /// the mistake twice.
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.get()
     }
 
-    /// Gives the values of an object the names that they have here, and notes the names that they came under.
+    /// Renames wrong keys of an object to the arguments that they mean, and notes the wrong names.
     pub(super) fn rename(&self, values: &mut Map<String, Value>, object: Object) {
         let is_offered = |own: &Argument| own.with.is_none_or(|tool| self.offers(tool));
         self.aliases.borrow_mut().rename(values, object.0, is_offered);
@@ -116,7 +117,7 @@ impl<'l> Notes<'l> {
         self.limits
     }
 
-    /// Notes a path or a label to be checked if the call has other problems. Does nothing where the workspace
+    /// Notes a path or a label, which is checked only if the call has problems. Does nothing if the workspace
     /// is not known.
     pub(super) fn defer(&self, file: Option<&Rc<str>>, named: DeferredName) {
         let mut notes = self.noted.borrow_mut();
@@ -133,14 +134,13 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// Returns the request, or every reason why there is none. `tool` is what the error suggests to call
-    /// again.
+    /// Returns the request, or a failure with all problems. `tool` is the tool that the failure suggests to
+    /// call again.
     pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
         problems.extend(self.aliases.borrow().problem());
-        // Without other problems the files are opened, and problems of their names are told with those of the
-        // files.
+        // Without other problems the files are opened, and opening them reports problems of paths and labels.
         let is_to_fail = !problems.is_empty() || self.count() > 0;
         for note in self.noted.into_inner() {
             match (note, self.workspace.filter(|_| is_to_fail)) {

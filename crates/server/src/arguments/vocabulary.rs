@@ -1,22 +1,22 @@
 //! Every argument that a tool takes: its name, its kind, its description, its purpose, and the names that
-//! other tools have for it. The file of a tool lists those that it takes, and refines them. The declaration
-//! determines the schema of an argument, the way in which [`super::Fields`] reads the value, and which names
-//! are its aliases. Below the arguments are the forms of JSON in which clients send values.
+//! other tools have for it. The file of a tool lists the arguments that the tool takes, and can refine them.
+//! The declaration determines the schema of an argument, the way in which [`super::Fields`] reads the value,
+//! and which names are its aliases. The functions at the end handle the JSON forms in which clients send
+//! values.
 //!
 //! Every client accepts the schemas: one string `type` per property, no combinators, no references, no null
-//! types, no number formats, typed `items`. Defaults and bounds are in the descriptions. Each rule is there
-//! because some client refuses the tool, or all tools, without it.
+//! types, no number formats, typed `items`. Defaults and bounds are in the descriptions. Each of these rules
+//! exists because some client otherwise refuses the tool, or all tools.
 //!
 //! No object says `additionalProperties: false`, at any depth: clients that check calls would then refuse an
-//! unknown key themselves, and they cannot say which key was meant. The server refuses unknown keys by
-//! itself.
+//! unknown key themselves, and could not say which key was meant. The server refuses unknown keys itself.
 
 use serde_json::{Map, Value, json};
 
 use crate::limits::Limit;
 use crate::tool_id::ToolId;
 
-/// An argument: as `vocabulary` declares it, or as an object refines that.
+/// An argument, as declared in this module, or as refined by an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
     /// Its name: the key in the arguments of a call.
@@ -35,7 +35,7 @@ pub struct Argument {
     pub is_needed: bool,
     /// Whether it is accepted, but is not in the schema.
     pub is_hidden: bool,
-    /// The tool that does the same; the argument is accepted only where that tool is offered.
+    /// The tool that has the same effect. The argument is accepted only if that tool is offered.
     pub with: Option<ToolId>,
 }
 
@@ -46,11 +46,11 @@ pub enum ValueKind {
     Path,
     /// A path at which nothing may exist yet.
     NewPath,
-    /// A text that is not the text of a file.
+    /// A text that is not file content.
     Label,
     /// The label of an encoding.
     Encoding,
-    /// A text of a file.
+    /// A text that is file content.
     Text(Ends),
     /// An integer.
     Integer,
@@ -66,36 +66,35 @@ pub enum ValueKind {
     Paths,
     /// A list of globs, or a single one.
     Globs,
-    /// A list of objects, with the limit on their number.
+    /// A list of objects. The limit is on their number.
     Objects(Limit),
 }
 
 /// The treatment of line ends and NULs in a text argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
-    /// Text that becomes lines of a file: `\r\n` is read as `\n`, a lone CR and U+0000 are refused.
+    /// The text becomes lines of a file: `\r\n` is read as `\n`; a lone CR and U+0000 are refused.
     Lines,
-    /// Text that becomes a whole file as it is: only U+0000 is refused.
+    /// The text becomes a whole file, unchanged: only U+0000 is refused.
     Kept,
 }
 
 /// Whether a tool is offered.
 type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
 
-/// The arguments that belong to a call, or to an object among its arguments, in the order in which clients
-/// show them.
+/// The arguments of a call, or the fields of an object among them, in the order in which clients show them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Object(pub &'static [Argument]);
 
 impl Argument {
-    /// Returns the same argument with this description in its schema. A schema does not repeat the
-    /// description of a name that occurs again.
+    /// Returns the same argument with this description in its schema. If the same name and description occur
+    /// several times in a schema, only the first occurrence is described.
     #[must_use]
     pub const fn says(self, words: &'static str) -> Self {
         Self { words, ..self }
     }
 
-    /// Returns the same argument, needed.
+    /// Returns the same argument, as required.
     #[must_use]
     pub const fn needed(self) -> Self {
         Self { is_needed: true, ..self }
@@ -125,7 +124,8 @@ impl Argument {
         matches!(self.kind, ValueKind::Encoding | ValueKind::Tag)
     }
 
-    /// Builds its schema. `described` has the descriptions that the schema of the call has so far.
+    /// Builds the schema of the argument. `described` collects the names and descriptions that are already in
+    /// the schema of the call.
     fn schema(&self, is_offered: Offered<'_>, described: &mut Vec<(&'static str, &'static str)>) -> Value {
         let kind = match self.kind {
             ValueKind::Integer | ValueKind::Positive | ValueKind::Count => "integer",
@@ -151,7 +151,7 @@ impl Argument {
 }
 
 impl Object {
-    /// Builds the schema of the arguments that are accepted if these tools are offered.
+    /// Builds the schema of the arguments that are accepted with these offered tools.
     #[must_use]
     pub fn schema(self, is_offered: Offered<'_>) -> Map<String, Value> {
         self.schema_below(is_offered, &mut Vec::new())
@@ -193,8 +193,7 @@ macro_rules! vocabulary {
             with: None,
         };)*
 
-        /// All arguments. If other tools use one name for several of them, it means the first of those that
-        /// the tool takes.
+        /// All arguments. If an alias belongs to several of them, it means the first one that the tool takes.
         pub(super) const ALL: &[Argument] = &[$($constant),*];
     };
 }
@@ -294,8 +293,8 @@ vocabulary! {
 /// The maximum number of characters of a key or value that an error repeats.
 pub(super) const MAX_SHOWN: usize = 60;
 
-/// Tells whether a value counts as absent: null, and `""` for an argument that is never empty. Clients send
-/// these for a key that they cannot leave out.
+/// Tells whether a value counts as absent: null, or `""` for an argument that is never empty. Some clients
+/// send these for a key that they cannot leave out.
 pub(super) fn is_absent(name: &str, value: &Value) -> bool {
     value.is_null()
         || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
@@ -342,13 +341,13 @@ pub(super) fn shown(text: &str) -> String {
     if shown.len() < text.len() { format!("{shown}…") } else { text.to_owned() }
 }
 
-/// Returns the beginning of a text, at most so many characters.
+/// Returns at most this number of characters from the beginning of a text.
 pub(crate) fn beginning(text: &str, characters: usize) -> &str {
     let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
 
-/// Returns the number of the line that has the byte at `at`.
+/// Returns the number of the line that contains the byte offset `at`.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -1,4 +1,4 @@
-//! The context of every call ([`Context`], [`Cancel`]) and its [`Reply`].
+//! Defines the context of a call ([`Context`], [`Cancel`]) and its [`Reply`].
 
 mod shown;
 mod withdrawal;
@@ -21,19 +21,19 @@ use crate::tool_id::ToolId;
 pub use self::shown::ShownFiles;
 pub use self::withdrawal::Withdrawal;
 
-/// The most bytes of what an edit changes in a file that a view shows.
+/// The maximum bytes that a view shows of an edit's changes in a file.
 pub(crate) const SHOWN: usize = 256 << 10;
 
-/// The context of a call: what holds for every call of the process, and what is known of the client that made
-/// it.
+/// The context of a call: the data that all calls of the process share, and what is known about the client
+/// that made the call.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The options of the process.
     pub config: Arc<Config>,
-    /// The files that calls may use, and the rules that keep them safe. A server may run while none of its
+    /// The files that calls may use, and the rules that keep them safe. A server can run even if none of its
     /// directories can be opened.
     pub workspace: Arc<Workspace>,
-    /// The room that the client has for a reply.
+    /// The maximum size of a reply that the client can take.
     pub capacity: Capacity,
     /// The name that the client gives itself, if it gives one.
     pub client: Option<Arc<str>>,
@@ -42,7 +42,7 @@ pub struct Context {
     pub session: Option<Arc<str>>,
     /// Whether the client has said that it shows views (the extension MCP Apps).
     pub shows_views: bool,
-    /// The memory of what the connection was shown of files; `None` where that is not kept.
+    /// The lines of files that the connection was shown; `None` if they are not recorded.
     pub(crate) shown: Option<Arc<ShownFiles>>,
 }
 
@@ -65,8 +65,9 @@ impl Context {
         Self { capacity, client: name.map(Arc::from), session: session.cloned(), ..self.clone() }
     }
 
-    /// Returns the control that the store is given for a call of this tool: it names the tool, the client and
-    /// the session, what a view of the client needs and, by `shown`, what the client was shown of a file.
+    /// Returns the control with which the store carries out a call of this tool. It has the tool, the client,
+    /// the session, the client's need for the data of a view and, with `shown`, the lines that the client was
+    /// shown of a file.
     #[must_use]
     pub(crate) fn control<'a>(
         &'a self,
@@ -79,8 +80,8 @@ impl Context {
     }
 }
 
-/// The signal that a call is to stop, because the client has withdrawn it or because its time is over. Work
-/// polls it between files and chunks, and never after a commit has begun.
+/// The signal that a call must stop, because the client has withdrawn it or its time is over. The code that
+/// carries the call out polls the signal between files and chunks, and never after a commit has begun.
 #[derive(Clone)]
 pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
@@ -90,7 +91,7 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Makes the signal of a call that nobody can withdraw, and whose time is not limited.
+    /// Makes the signal of a call that cannot be withdrawn, and has no time limit.
     #[must_use]
     pub fn never() -> Self {
         Self { asked: None, end: None, done: Arc::default() }
@@ -105,24 +106,24 @@ impl Cancel {
     /// Limits the time of the call, counted from now.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
-        // A moment beyond the range of the clock is no limit.
+        // If the end is beyond the range of the clock, there is no limit.
         Self { end: Instant::now().checked_add(time), ..self }
     }
 
-    /// Tells whether the call is to stop.
+    /// Tells whether the call must stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.is_withdrawn() || self.is_over()
     }
 
-    /// Tells whether the call is to stop because its time is over, and not because the client has withdrawn
+    /// Tells whether the call must stop because its time is over, and not because the client has withdrawn
     /// it.
     #[must_use]
     pub fn is_out_of_time(&self) -> bool {
         self.is_over() && !self.is_withdrawn()
     }
 
-    /// Returns how much time the call has left; `None` if it is not bounded.
+    /// Returns the time that the call has left; `None` if the time is not limited.
     #[must_use]
     pub fn time_left(&self) -> Option<Duration> {
         self.end.map(|end| end.saturating_duration_since(Instant::now()))
@@ -156,10 +157,10 @@ impl fmt::Debug for Cancel {
 pub struct Reply {
     /// The text block: for a model, or the JSON of `structured`.
     pub text: String,
-    /// The structured content: with `--output json`, where it must fit the tool's output schema, and for a
-    /// view.
+    /// The structured content, with `--output json` or for a view. With `--output json` it must fit the
+    /// tool's output schema.
     pub structured: Option<Value>,
-    /// The story that a view shows of the call, for clients that show views. No model sees it.
+    /// The story of the call, which a view shows; only for clients that show views. Models do not see it.
     pub story: Option<Value>,
 }
 

@@ -9,7 +9,7 @@ use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_core::shown_lines::{Changes, ShownLines};
 use mcp_text_editor_store::{Document, Edited, Match, Outcome, ReadFault};
 
-/// The maximum bytes of this memory. Beyond it, the least recently used file is forgotten.
+/// The maximum bytes of the recorded lines and paths. Beyond it, the least recently used file is forgotten.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The lines of each file that the client of a connection was shown, by the file's real path.
@@ -18,7 +18,7 @@ pub struct ShownFiles(Mutex<Files>);
 
 #[derive(Debug, Default)]
 struct Files {
-    /// Each file with the number of its last use.
+    /// The lines of each file. The number counts uses, and is that of the file's last use.
     known: HashMap<PathBuf, (u64, ShownLines)>,
     uses: u64,
     bytes: usize,
@@ -61,8 +61,9 @@ impl ShownFiles {
         self.files().put(path, shown);
     }
 
-    /// Returns the lines of a file that the client knows before it is shown again, and the changes that other
-    /// programs have made since. Fails only if a read of the file fails.
+    /// Returns the lines of a file that the client already knows, and the changes that other programs have
+    /// made since the client was shown them. Must be called before the file is shown again. Fails only if a
+    /// read of the file fails.
     pub(crate) fn before(&self, document: &Document<'_>) -> Result<(ShownLines, Option<Changes>), ReadFault> {
         let digest = document.scan.digest;
         let anew = || ShownLines::of(Some(digest));
@@ -86,7 +87,7 @@ impl ShownFiles {
         files.put(path, shown);
     }
 
-    /// Records the lines that the client knows of the files that its call has edited.
+    /// Records the lines that the client knows of files after its call has edited them.
     pub(crate) fn record_edits(&self, outcome: &Outcome) {
         let mut files = self.files();
         for Edited { path, shown, .. } in &outcome.files {
@@ -97,9 +98,9 @@ impl ShownFiles {
         }
     }
 
-    /// Records the lines of a file that an error showed. `by_text`: the failed call named its place only by
-    /// a text. Clients often send such a text again, so a line that another program has changed stays marked
-    /// as changed.
+    /// Records the lines of a file that an error showed. `by_text` says that the failed call named the place
+    /// only by a text. Clients often send such a text again, so lines that another program has changed stay
+    /// marked as changed.
     pub(crate) fn record_error(
         &self,
         path: &Path,

@@ -1,4 +1,4 @@
-//! Records that the client has cancelled a request, and whether the work has stopped because of it:
+//! Records that the client has cancelled a request, and whether the work has stopped for this reason:
 //! [`Withdrawal`].
 
 use std::sync::Arc;
@@ -27,12 +27,13 @@ impl Withdrawal {
         self.0.is_withdrawn.load(Ordering::Acquire)
     }
 
-    /// Records that the work has stopped because of it, and has changed nothing. So no answer is needed.
+    /// Records that the work has stopped because of the cancellation, and has changed nothing. So no answer
+    /// is needed.
     pub fn acknowledge(&self) {
         self.0.is_acknowledged.store(true, Ordering::Release);
     }
 
-    /// Tells whether the work has stopped because of it.
+    /// Tells whether the work has stopped because of the cancellation.
     #[must_use]
     pub fn is_acknowledged(&self) -> bool {
         self.0.is_acknowledged.load(Ordering::Acquire)

@@ -1,6 +1,6 @@
-//! Fast path: answers a small read of cached files on the thread that reads the messages. Usually the system
-//! still has their contents in memory, so the read is quick. If not, all later messages wait until a local
-//! disk has read up to 1 MiB of each file.
+//! Fast path: answers a small read of files, whose scans are cached, on the thread that reads the messages.
+//! Usually the system still has the files' contents in memory, so the read is quick. If not, all later
+//! messages wait until a local disk has read up to 1 MiB of each file.
 //!
 //! The SDK does not see such a call, because its task for each request costs as much as the read. The answer
 //! is the same as through the SDK.
@@ -34,7 +34,8 @@ pub struct Begun {
 }
 
 impl Server {
-    /// Tells whether [`Server::answer_at_hand`] is worth a try. Does not look at the files.
+    /// Tells whether a call of [`Server::answer_at_hand`] for the message can succeed. Does not look at the
+    /// files.
     #[must_use]
     pub fn can_be_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> bool {
         let ClientRequest::CallToolRequest(call) = request else { return false };
@@ -73,7 +74,7 @@ impl Server {
         let cancel = Cancel::never().within(limit);
         let run = AssertUnwindSafe(|| (tool.run)(context, arguments.clone(), &cancel));
         let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
-        // If the time is over, a read of several files returns only the files that it has read so far.
+        // If the time is over, the reply to a read of several files may lack some of them.
         if cancel.is_cancelled() {
             return None;
         }
@@ -89,7 +90,7 @@ impl Server {
 }
 
 /// Returns the revision and the client that a request names, or else those of its session. Returns `None` if
-/// the SDK must decide: if the request names a revision other than 2026-07-28, or is invalid.
+/// the request names a revision other than 2026-07-28, or is invalid: then the SDK must decide.
 fn session_of<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
     let is_own = |key: &String| key.starts_with("io.modelcontextprotocol/");
     let Some(meta) = meta.filter(|meta| meta.0.0.keys().any(is_own)) else {

@@ -1,4 +1,4 @@
-//! A call: its tool, its turn, its progress, and its result.
+//! Carries out a call: waits for its turn, runs its tool, reports its progress, and makes its result.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -22,15 +22,17 @@ use crate::tools::{AppTool, Run, Tool};
 /// A tool that is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
-    /// Its id; `None` for a tool that only views call. No model sees such a tool or its result.
+    /// The id of the tool; `None` for a tool that only views call. Models do not see such a tool or its
+    /// result.
     pub(super) id: Option<ToolId>,
-    /// The name by which it is called.
+    /// The name by which the tool is called.
     pub(super) name: &'static str,
-    /// Whether it never changes a file.
+    /// Whether the tool never changes a file.
     pub(super) is_read_only: bool,
-    /// Whether it finds files or edits.
+    /// Whether the tool searches for files or edits.
     pub(super) is_finding: bool,
-    /// Runs it, on a thread that may block. If its result is at hand, any thread can run it.
+    /// Runs the tool, on a thread that may block. A call whose result is at hand (see `at_hand`) can run on
+    /// any thread.
     pub(super) run: Run,
 }
 
@@ -69,8 +71,8 @@ impl Server {
         Cancel::new(move || is_withdrawn() || tool.is_read_only && is_over())
     }
 
-    /// Runs a call when it is its turn, and sets `is_at_work` then. `context` is that of the client which
-    /// made the call.
+    /// Waits for the call's turn, sets `is_at_work`, and runs the call. `context` is the context of the
+    /// client that made the call.
     pub(super) async fn run(
         &self,
         tool: Called,
@@ -97,8 +99,8 @@ impl Server {
     }
 }
 
-/// Waits for a call. If the client has sent a progress token, notifies it in each interval that the call is
-/// still running, but never after the call has ended.
+/// Waits for a call. If the client has sent a progress token, notifies the client in each interval that the
+/// call is still running, but never after the call has ended.
 pub(super) async fn reported(
     work: impl Future<Output = Result<Reply, Failure>>,
     interval: Duration,
@@ -130,8 +132,8 @@ pub(super) async fn reported(
     }
 }
 
-/// Makes the result of a call. The answer to a view is the structured content. The answer to a model has the
-/// story for the view in its metadata.
+/// Makes the result of a call. A call from a view is answered with the structured content. The answer to a
+/// model has the story for the view in its metadata.
 pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
     let is_view = tool.id.is_none();
     let (mut result, told) = match outcome {
@@ -156,8 +158,8 @@ pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Co
     result
 }
 
-/// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not
-/// known.
+/// Makes the failure of a call that panicked. The failure does not say that nothing was written, because that
+/// is not known.
 pub(super) fn panicked(tool: Called, context: &Context) -> Failure {
     let hint = if tool.is_read_only {
         "this is a defect of the server, please report it; another way to ask may succeed"

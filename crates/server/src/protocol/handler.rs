@@ -24,8 +24,8 @@ use crate::render::limits;
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, Tool};
 
-/// The time in milliseconds for which a client may keep the description of the server and its tools. They are
-/// fixed for the life of the process, but the next process may have other options.
+/// The time in milliseconds for which a client may cache the description of the server and its tools. The
+/// description never changes within a process, but the next process can have other options.
 pub(super) const FRESH_MS: u64 = 300_000;
 
 /// Answers the requests of one session.
@@ -36,13 +36,14 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Begins a session with this server. `session` is its name in the history of edits; `None` for a request
-    /// that belongs to no session.
+    /// Begins a session with this server. `session` is the session's name in the history of edits; `None` for
+    /// a request that belongs to no session.
     pub(super) fn new(server: Server, session: Option<Arc<str>>) -> Self {
         Self { server, session }
     }
 
-    /// Returns the context of a call, for the client that began the session or that the request names.
+    /// Returns the context of a call by the client that the request names, or else by the client that began
+    /// the session.
     fn context_of(&self, request: &RequestContext<RoleServer>) -> Context {
         let client = request.client_info();
         let name = client.as_ref().map(|client| client.name.as_str()).filter(|name| !name.is_empty());
@@ -178,7 +179,7 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A request of a known method arrives here if its parameters do not have the method's form.
+        // A request of a known method also arrives here, if its parameters do not have the method's form.
         match request.method.as_str() {
             "tools/call" => Err(ErrorData::invalid_params(
                 "tools/call takes params of the form {\"name\": STRING, \"arguments\": OBJECT}",
@@ -192,8 +193,8 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Tells whether the client that has sent a request has said that it shows views: in this request, or when
-/// the session began.
+/// Tells whether the client of a request has declared that it shows views: in the request, or when the
+/// session began.
 fn shows_views(request: &RequestContext<RoleServer>) -> bool {
     resources::are_views_shown(request.client_capabilities().as_ref())
 }
@@ -203,8 +204,8 @@ pub(super) fn knows_skills(request: &RequestContext<RoleServer>) -> bool {
     resources::are_skills_known(request.client_capabilities().as_ref())
 }
 
-/// Returns whether the client shows views, and whether it knows skills. For any other client there are no
-/// resources.
+/// Returns whether the client shows views, and whether it knows skills. For a client that does neither, the
+/// method does not exist, because there are no resources.
 fn resources_of(request: &RequestContext<RoleServer>, method: &str) -> Result<(bool, bool), ErrorData> {
     match (shows_views(request), knows_skills(request)) {
         (false, false) => Err(not_offered(method)),
@@ -212,7 +213,7 @@ fn resources_of(request: &RequestContext<RoleServer>, method: &str) -> Result<(b
     }
 }
 
-/// Declares the extension for views, and resources, because the views are resources.
+/// Declares the extension for views, and also resources, because views are resources.
 pub(super) fn declare_views(capabilities: &mut ServerCapabilities) {
     capabilities.extensions = Some(resources::views_declared());
     capabilities.resources = Some(ResourcesCapability::default());
@@ -230,7 +231,7 @@ fn disabled(tool: Called, context: &Context) -> Failure {
         format!("{} is switched off in this server", tool.name),
         format!("use one of {offered}; whoever configures the server can offer more with --tools"),
     );
-    // The suggestion is the first tool that is offered: reading, if possible.
+    // The suggestion is the first offered tool, which is the reading tool if that is offered.
     let instead = ToolId::ALL.iter().find(|tool| offered.contains(**tool)).map_or("", |tool| tool.name());
     Failure::of(problem, instead, !tool.is_read_only)
 }

@@ -1,6 +1,6 @@
-//! The instructions: the text about the whole server that clients show to models. Some clients show only the
-//! first 240 characters, so these say what the server is for, when to prefer it, and which directories it
-//! serves. Others cut the text after 2 048 characters.
+//! Makes the instructions: the text about the whole server that clients show to models. Some clients show
+//! only the first 240 characters. So the purpose of the server, when to prefer it, and the directories that
+//! it serves come first. Others cut the text after 2 048 characters.
 
 use mcp_text_editor_store::Workspace;
 
@@ -18,8 +18,9 @@ const MAX: usize = 2_048;
 /// The mark in place of names that do not fit.
 const CUT: &str = " …";
 
-/// Sentences about the use of the tools. Each is included if its tool is offered, or always if it names none.
-/// The first one is so long that all paths after it begin after [`HEAD`], and are not cut there.
+/// Sentences about the use of the tools. A sentence with a tool is included if the tool is offered; a
+/// sentence with `None` is always included. The first one is so long that all paths after it begin after
+/// [`HEAD`], and are not cut there.
 const USE: &[(Option<ToolId>, &str)] = &[
     (
         None,
@@ -53,7 +54,7 @@ struct Missing {
     why: String,
 }
 
-/// Makes the instructions of a server that offers these tools in these directories.
+/// Makes the instructions of a server that offers the tools `offered` in the directories of a workspace.
 pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, workspace: &Workspace) -> String {
     let served: Vec<String> = namable(workspace).into_iter().map(on_one_line).collect();
     let missing = workspace
@@ -93,9 +94,9 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     out.text
 }
 
-/// Names directories in at most `capacity` characters. Returns the number of served directories that it
-/// names, and the text. First comes one served directory, then as many as fit of those that are not served,
-/// so that models can tell their users, and then the other served directories.
+/// Names directories in at most `capacity` characters. Returns the number of named served directories, and
+/// the text. The capacity goes first to one served directory, then to the directories that are not served,
+/// which models should tell their users, and then to the other served directories.
 fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -114,8 +115,8 @@ fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, Stri
     (many, kept(many) + &lost(not))
 }
 
-/// Lists the first `many` names, the number of the others, and a note. Returns an empty text if there are no
-/// names.
+/// Returns a sentence with the first `many` names, the number of the other names, and a note. Returns an
+/// empty text if there are no names.
 fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
     let list = match names.split_at_checked(many).unwrap_or((names, &[])) {
         ([], []) => return String::new(),
@@ -144,8 +145,8 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     out.text
 }
 
-/// Adds what a person can do, and then why each directory is not served, until the text has `limit`
-/// characters. The first part is so long that the paths after it begin after [`HEAD`], and are not cut there.
+/// Adds advice for a person, and then the reason why each directory is not served, until the text has `limit`
+/// characters. The advice is so long that the paths after it begin after [`HEAD`], and are not cut there.
 fn explain(out: &mut Text, missing: &[Missing], limit: usize) {
     if missing.is_empty() {
         return;

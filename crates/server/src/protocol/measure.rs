@@ -1,4 +1,5 @@
-//! Counts calls, for `/metrics`. Only names of tools and codes of errors are recorded: no path, and no text.
+//! Counts and times calls, and serves the metrics for `/metrics`. Only names of tools and codes of errors are
+//! recorded: no path, and no text.
 //!
 //! Only a process that serves HTTP has metrics. Other processes do not even time calls.
 
@@ -94,14 +95,14 @@ impl Metrics {
     }
 }
 
-/// Registers a count. The encoding adds `_total` to the name of a count that only rises.
+/// Registers a counter or a gauge. The encoder adds `_total` to the name of a counter.
 fn counted<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
     let metric = M::default();
     registry.register(name, help, metric.clone());
     metric
 }
 
-/// Registers times. The encoding adds `_seconds` to the name.
+/// Registers a metric of times. The encoder adds `_seconds` to the name.
 fn timed<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
     registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
     metric
@@ -117,7 +118,7 @@ pub(super) fn install() {
     METRICS.get_or_init(Metrics::new);
 }
 
-/// Returns the metrics in Prometheus' text format; nothing if none are installed.
+/// Returns the metrics in Prometheus' text format; an empty text if none are installed.
 pub(crate) fn text() -> String {
     let mut text = String::new();
     count(|metrics| {

@@ -1,9 +1,9 @@
-//! The resources, for clients that declare an extension: the view of edits, and the page on editing. No other
-//! client gets any of this.
+//! The MCP resources: the view of edits, and a page about editing (a skill). A client gets each of them only
+//! if it declares its extension.
 //!
-//! Views are the extension MCP Apps (`io.modelcontextprotocol/ui`, specification of 2026-01-26), skills the
-//! extension Skills (`io.modelcontextprotocol/skills`, SEP-2640, final since 2026-09). Skills belong to
-//! revision 2026-07-28 and later, where each request says what its client knows.
+//! Views belong to the extension MCP Apps (`io.modelcontextprotocol/ui`, specification of 2026-01-26); skills
+//! belong to the extension Skills (`io.modelcontextprotocol/skills`, SEP-2640, final since 2026-09). Skills
+//! exist from revision 2026-07-28 on, where each request declares the extensions that its client knows.
 
 use mcp_text_editor_core::digest::Digest;
 use rmcp::model::{
@@ -29,7 +29,7 @@ pub fn are_views_shown(client: Option<&ClientCapabilities>) -> bool {
     types.is_some_and(|types| types.iter().any(|kind| kind.as_str().is_some_and(is_view)))
 }
 
-/// Tells whether a media type is that of a view, however it is spelled (RFC 9110, section 8.3.1).
+/// Tells whether a media type is [`VIEW_TYPE`], in any equivalent spelling (RFC 9110, section 8.3.1).
 fn is_view(kind: &str) -> bool {
     let mut parts = kind.split(';').map(str::trim);
     parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("text/html"))
@@ -40,7 +40,8 @@ fn is_view(kind: &str) -> bool {
         })
 }
 
-/// Rebuilds the capabilities of a client from the only part of them that the server uses.
+/// Rebuilds the capabilities of a client from the only part that the server uses: whether the client shows
+/// views.
 #[must_use]
 pub(super) fn capabilities(shows_views: bool) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
@@ -48,7 +49,7 @@ pub(super) fn capabilities(shows_views: bool) -> ClientCapabilities {
     capabilities
 }
 
-/// Returns the declaration of the extension, which is the same for a client and for the server.
+/// Returns the declaration of the extension for views, which is the same for a client and for the server.
 pub(super) fn views_declared() -> ExtensionCapabilities {
     ExtensionCapabilities::from_iter([(VIEWS.to_owned(), object(json!({"mimeTypes": [VIEW_TYPE]})))])
 }
@@ -84,8 +85,8 @@ pub(super) fn read(uri: &str, views: bool, skills: bool) -> Option<ReadResourceR
     Some(ReadResourceResult::new(vec![contents]))
 }
 
-/// Returns the metadata of the view for hosts: it connects to no server and loads nothing from one, and the
-/// host draws its border.
+/// Returns the metadata of the view for hosts: the view connects to no server, loads nothing from a server,
+/// and leaves its border to the host.
 fn of_view() -> MetaObject {
     let nothing: [&str; 0] = [];
     let csp = json!({"connectDomains": nothing, "resourceDomains": nothing, "frameDomains": nothing, "baseUriDomains": nothing});
@@ -111,8 +112,8 @@ pub(super) fn are_skills_known(client: Option<&ClientCapabilities>) -> bool {
     client.and_then(|client| client.extensions.as_ref()?.get(SKILLS)).is_some()
 }
 
-/// Answers `skills/list` and `skills/get`; `None` for another request. The SDK would refuse them, since the
-/// server does not declare the extension to every client.
+/// Answers `skills/list` and `skills/get`; `None` for any other request. The SDK would refuse both methods,
+/// since the server does not declare the extension to every client.
 pub(super) fn answer(request: &ClientRequest, fresh_ms: u64) -> Option<Result<ServerResult, ErrorData>> {
     let (name, found) = match request {
         ClientRequest::ListSkillsRequest(_) => ("skills", json!([skill()])),
@@ -142,7 +143,7 @@ fn skill() -> Value {
     })
 }
 
-/// Returns the page's head, which has one line for each key.
+/// Returns the front matter at the head of the page, which has one line for each key.
 fn frontmatter() -> Map<String, Value> {
     let head = SKILL_PAGE.split("---\n").nth(1).unwrap_or_default();
     let pairs = head.lines().filter_map(|line| line.split_once(": "));

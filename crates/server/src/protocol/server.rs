@@ -1,9 +1,9 @@
-//! The server of a process: its tools, and its calls. At most as many calls work at the same time as the
-//! limit allows.
+//! The server of a process: its tools and its calls. The limit on concurrent calls bounds the number of calls
+//! that work at the same time.
 //!
 //! Calls work on blocking threads, except those whose results are at hand (`at_hand`). Calls beyond the limit
-//! wait for their turn, whichever session they come from. A call that panics is answered with an error, and
-//! nothing else ends.
+//! wait for their turn; the limit is common to all sessions. A call that panics is answered with an error,
+//! and has no effect on the session or other calls.
 
 use std::fmt;
 use std::pin::Pin;
@@ -24,26 +24,27 @@ use crate::limits::Limit;
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
-/// The time that calls which change nothing have once the process must end. It is enough for a script that
-/// pipes in calls and then reads the answers, and less than clients wait before they kill the process.
+/// The time for which calls that change nothing may still run once the process must end. It is enough for a
+/// script that pipes in calls and then reads the answers, and less than clients wait before they kill the
+/// process.
 const LAST_LOOKS: Duration = Duration::from_secs(1);
 
-/// The interval of the reports. The least patient clients give up after ten seconds without one, opencode
-/// after sixty.
+/// The interval of progress reports. The least patient clients give up after ten seconds without a report,
+/// opencode after sixty.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// A call in progress.
 pub type ExtraCall<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
 
-/// Tools that a server has in addition to its own, for tests of the protocol. They may return any content
+/// Tools that a server has in addition to its own, for tests of the protocol. They can return any content
 /// that the protocol has. The limit on concurrent calls does not apply to them, and metrics do not count
 /// them.
 pub trait ExtraTools: fmt::Debug + Send + Sync {
-    /// Returns the tools as clients see them. It is called once.
+    /// Returns the tools as clients see them. Is called once.
     fn listed(&self) -> Vec<ListedTool>;
 
-    /// Begins a call; `None` if there is no tool of this name. It is called only for names that no tool of
-    /// the server has.
+    /// Begins a call; `None` if there is no tool of this name. Is called only for names that no tool of the
+    /// server has.
     fn call<'a>(
         &'a self,
         name: &str,
@@ -52,8 +53,8 @@ pub trait ExtraTools: fmt::Debug + Send + Sync {
     ) -> Option<ExtraCall<'a>>;
 }
 
-/// The server of a process. Clones are handles of the same server, so that each session can have one: they
-/// share the list of tools, and the limit of calls that work at the same time.
+/// The server of a process. Clones are handles of the same server, one for each session. They share the list
+/// of tools, and the limit on concurrent calls.
 #[derive(Clone, Debug)]
 pub struct Server {
     context: Arc<Context>,
@@ -71,8 +72,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Tells why edits would be refused now, as far as is known, without waiting. If there is a reason, an
-    /// attempt to remove it begins in the background.
+    /// Returns the known reason why edits would be refused now, without waiting. If there is a reason, begins
+    /// an attempt to remove it in the background.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         let why = self.context.workspace.why_edits_wait();
@@ -118,8 +119,8 @@ impl Server {
         Self { progress_every, ..self }
     }
 
-    /// Makes the server, which must have only one connection, remember what the client is shown of files.
-    /// Does nothing if no tool that reads is offered.
+    /// Makes the server remember the lines of files that the client is shown. The server must have only one
+    /// connection. Does nothing if no tool that reads is offered.
     #[must_use]
     pub fn remembering(self) -> Self {
         let mut context = (*self.context).clone();
@@ -140,7 +141,7 @@ impl Server {
         self.last_looks.get_or_init(|| Instant::now() + LAST_LOOKS);
     }
 
-    /// Returns what holds for every call of the process.
+    /// Returns the context of the process, without the data of a client.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
@@ -165,8 +166,8 @@ impl Server {
         })
     }
 
-    /// Returns the tools as the client of a session sees them. One that shows views gets the tools that only
-    /// views call, and the name of the view in those that edit. One that reads hints gets those.
+    /// Returns the tools as this client sees them. A client that shows views also gets the tools that only
+    /// views call, and the URI of the view in the editing tools. A client that reads hints gets them.
     pub(super) fn listed_for(&self, client: &Context) -> Vec<ListedTool> {
         let mut listed = self.listed().to_vec();
         for tool in &mut listed {
@@ -219,11 +220,11 @@ fn listed(tool: &Tool, config: &Config) -> ListedTool {
     }
 }
 
-/// The most characters of a reply that Claude's programs show, unless a tool says more.
+/// The maximum number of characters of a reply that Claude's programs show, unless a tool declares more.
 const SHOWN: usize = 50_000;
 
-/// Returns the hints about a tool for Claude's programs; none for another client. They hide the tools of
-/// servers behind a search, unless these keys say which of them the model should see at once.
+/// Returns the hints about a tool for Claude's programs; nothing for any other client. These programs hide
+/// the tools of servers behind a search, except tools whose hints say that the model should see them at once.
 /// <https://code.claude.com/docs/en/mcp>, and Claude Code 2.1.332.
 fn hints(tool: &Tool, client: &Context) -> MetaObject {
     let mut hints = JsonObject::new();

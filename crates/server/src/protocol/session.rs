@@ -1,7 +1,7 @@
-//! A session and its beginning. No message before the beginning ends the session.
+//! Starts sessions. Before a session has begun, no message ends it, not even an unexpected one.
 //!
 //! The SDK's `serve` has a phase of its own for the handshake, and ends the session at an unexpected first
-//! message. Here all messages are treated alike. A request is served if it states the facts of a handshake
+//! message. Here all messages are treated alike. A request is served if it has the facts of a handshake in
 //! itself (from revision 2026-07-28 on), if it comes after `initialize`, or if it is `initialize` or `ping`.
 //! So requests with and without a handshake can be mixed in any order. A request that is refused changes
 //! nothing. Unexpected notifications and responses are ignored.
@@ -27,7 +27,7 @@ const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, b
                          io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities in the _meta \
                          of each request";
 
-/// A session with a [`Server`]. The SDK's peer knows whether it has begun, and with which client.
+/// A session with a [`Server`]. The SDK's peer knows whether the session has begun, and with which client.
 #[derive(Debug)]
 pub struct Session(Handler);
 
@@ -36,7 +36,7 @@ pub fn start<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
 ) -> RunningService<RoleServer, Session> {
-    // The standard library seeds `RandomState` from the system, so that each name differs.
+    // The standard library seeds `RandomState` with random data from the system, so each name differs.
     let name = format!("{:016x}", RandomState::new().build_hasher().finish());
     serve_directly(Session(Handler::new(server, Some(name.into()))), transport, None)
 }
@@ -80,7 +80,8 @@ impl Service<RoleServer> for Session {
         if let Some(answer) = skill {
             answer
         } else if needs_none || context.peer.peer_info().is_some() || stands_alone() {
-            // The SDK would answer these with an empty success. This server does not know their methods.
+            // The SDK would answer these requests with an empty success, but this server does not know their
+            // methods.
             let request = match request {
                 ClientRequest::CompleteRequest(_)
                 | ClientRequest::ListPromptsRequest(_)
@@ -89,8 +90,8 @@ impl Service<RoleServer> for Session {
                 }
                 request => request,
             };
-            // The future has room for the state of every kind of request. Boxed, it does not enlarge the task
-            // of this one.
+            // The future has room for the state of every kind of request. It is boxed so that it does not
+            // enlarge the task of this request.
             Box::pin(self.0.handle_request(request, context)).await
         } else {
             Err(ErrorData::invalid_params(NOT_BEGUN, None))

@@ -1,19 +1,20 @@
-//! The turns of calls, which limit how many work at the same time, and how many of these search or list.
+//! Gives turns to calls. This limits how many calls work at the same time, and how many of these search or
+//! list.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The turns of a process. A quarter of them, rounded up, is never given to searches and lists, so that reads
-/// and edits need not wait until directory trees are walked. If there is only one turn, all calls may have
-/// it.
+/// The turns of a process. A quarter of them, rounded up, is never given to searches and lists, so reads and
+/// edits need not wait until directory trees are walked. If there is only one turn, searches and lists can
+/// have it, too.
 #[derive(Debug)]
 pub(super) struct Turns {
     all: Arc<Semaphore>,
     finding: Arc<Semaphore>,
 }
 
-/// A call's turn. When this value is dropped, another call can have the turn.
+/// The turn of a call. When this value is dropped, another call can have the turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     _of_all: Option<OwnedSemaphorePermit>,
@@ -28,7 +29,7 @@ impl Turns {
     }
 
     /// Waits for a turn. A search or a list first waits for one of the turns that searches and lists may
-    /// have, and holds no other turn meanwhile.
+    /// have. While it waits, it holds no other turn.
     pub(super) async fn next(&self, is_finding: bool) -> Turn {
         // Neither semaphore is ever closed, so acquiring cannot fail.
         let of_finding = if is_finding { Arc::clone(&self.finding).acquire_owned().await.ok() } else { None };

@@ -23,7 +23,7 @@ use crate::render::explain::{self, CalledFile};
 use crate::render::limits;
 use crate::tool_id::ToolId;
 
-/// The most copies of a call.
+/// The maximum number of copies in a call.
 const MAX: usize = 100;
 
 /// The tool.
@@ -41,7 +41,7 @@ pub const TOOL: Tool = Tool {
         ENCODING.says("Default: utf-8."),
         TO_ENCODING,
         DRY_RUN.says("Only return the diff."),
-        // A single copy may stand there without a list.
+        // The fields of a single copy are also accepted at the top level, without a list.
         FROM.hidden(),
         START.hidden(),
         END.hidden(),
@@ -68,7 +68,7 @@ const COPY: Object = Object(&[
     MOVE,
 ]);
 
-/// The same arguments for a single copy.
+/// The same arguments, as a single copy has them at the top level.
 const ALONE: [Argument; 9] = [FROM, START, END, RANGE_HASH, TO, AFTER, BEFORE, FILE_HASH, MOVE];
 
 /// The lines to copy or move.
@@ -78,7 +78,7 @@ pub struct CopyRequest {
     pub copies: Vec<LineCopy>,
     /// The label of the encoding of the files.
     pub encoding: Option<String>,
-    /// The label of the encoding of the files to which lines go, if it is another.
+    /// The label of the encoding of the target files, if it is not `encoding`.
     pub to_encoding: Option<String>,
     /// Whether to write nothing.
     pub dry_run: bool,
@@ -87,17 +87,17 @@ pub struct CopyRequest {
 /// Lines, and their new place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineCopy {
-    /// The path of their file, as the client wrote it.
+    /// The path of the source file, as the client wrote it.
     pub from: String,
     /// The lines, with their digest.
     pub range: GuardedRange,
-    /// The path of the file to which they go; `None` for the same file.
+    /// The path of the target file; `None` for the source file.
     pub to: Option<String>,
-    /// Their place there; `None` for the top of a new file.
+    /// The place of the lines in the target file; `None` for the top of a new file.
     pub position: Option<Position>,
-    /// The digest that the file of `to` must have; `None` for a new file, or the same.
+    /// The digest that the target file must have; `None` if it is a new file, or the source file.
     pub file_hash: Option<DigestPrefix>,
-    /// Whether they are removed from where they are.
+    /// Whether the lines are removed from their old place.
     pub is_move: bool,
 }
 
@@ -136,7 +136,7 @@ pub fn request(fields: &mut Fields<'_>) -> Option<CopyRequest> {
 fn copy(fields: &mut Fields<'_>) -> Option<LineCopy> {
     let from = fields.file(FROM);
     let range = hashed_range(fields);
-    // Lines of a new file need no place.
+    // Lines that begin a new file need no place.
     let may_be_new = fields.has(TO) && !fields.has(FILE_HASH);
     let to = fields.text(TO);
     let position = position(fields, !may_be_new);
@@ -145,16 +145,16 @@ fn copy(fields: &mut Fields<'_>) -> Option<LineCopy> {
     Some(LineCopy { from: from?, range: range?, to, position, file_hash, is_move })
 }
 
-/// A file of a call.
+/// A source or target file of a call.
 struct CallFile<'a> {
     path: &'a str,
     encoding: Option<&'a str>,
     file_hash: Option<&'a DigestPrefix>,
-    /// Whether lines of it are copied or moved.
+    /// Whether it is the source of a copy.
     is_source: bool,
     /// The edits of its lines.
     edits: Vec<LineEdit<'a>>,
-    /// Its text, if the call makes it.
+    /// The text of the file, if the call creates it; otherwise empty.
     contents: String,
 }
 
@@ -221,7 +221,7 @@ fn copy_lines(context: &Context, values: Map<String, Value>, cancel: &Cancel) ->
             target.edits.push(LineEdit { at, lines: EditedLines::New(text), to: copy.position });
         }
     }
-    // A file whose lines are only copied stays as it is.
+    // A file that is only a source of copies, not of moves, stays unchanged.
     let edited = files.iter().filter(|file| !file.edits.is_empty() || !file.contents.is_empty());
     let edits = edited.map(|file| {
         let CallFile { path: file_path, encoding, file_hash, edits, contents, .. } = file;
@@ -231,7 +231,8 @@ fn copy_lines(context: &Context, values: Map<String, Value>, cancel: &Cancel) ->
     edit_files(context, ToolId::CopyLines, &edits.collect::<Vec<_>>(), request.dry_run, cancel)
 }
 
-/// Lists the files of a call, each once, and for each copy the indices of both of its files.
+/// Lists the files of a call without repetitions and, for each copy, the indices of its source and its
+/// target.
 fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>, Vec<[usize; 2]>) {
     let mut known = BTreeMap::<PathBuf, usize>::new();
     let mut files = Vec::<CallFile<'a>>::new();
@@ -244,7 +245,7 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
             files.push(CallFile { path, encoding, file_hash: None, is_source, edits, contents });
         }
         if let Some(file) = files.get_mut(index) {
-            // A file that is both has the encoding of the source.
+            // A file that is both source and target has the encoding of a source.
             if is_source || !file.is_source {
                 file.encoding = encoding;
             }
@@ -262,8 +263,8 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
     (files, of_copies)
 }
 
-/// Reads the lines of a copy that go to another file, if their digest is right. `left` is the number of
-/// bytes that the call may still read.
+/// Reads the lines of a copy to another file, and checks their digest. `left` is the number of bytes that the
+/// call may still read.
 fn text(
     context: &Context,
     request: &CopyRequest,
@@ -305,8 +306,8 @@ fn text(
     Ok(text)
 }
 
-/// Returns a text with `\n` for line ends. All of its lines are ended, so only a text without LF has lines
-/// that end in CR.
+/// Returns a text with `\n` as its line ends. Each of its lines has a line end, so only a text without any LF
+/// has lines that end in CR.
 fn folded(text: &str) -> String {
     if text.contains('\n') { text.replace("\r\n", "\n") } else { text.replace('\r', "\n") }
 }

@@ -1,5 +1,5 @@
-//! Edits files: the request of every tool that edits, except that which copies lines, and the call to the
-//! store.
+//! Edits files: defines the request of the editing tools (but not of `copy_text_lines` and
+//! `replace_in_text_files`), and passes the edits to the store.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use crate::problem::{Failure, Problem};
 use crate::render::explain::{self, Call, CalledFile};
 use crate::tool_id::ToolId;
 
-/// The request of a tool that edits: files, and the change of each.
+/// The request of an editing tool: the files, each with its change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditRequest {
-    /// The files, as the call lists them; one file may be named twice.
+    /// The files, in the order of the call. The same file can occur twice.
     pub files: Vec<FileRequest>,
     /// Whether to write nothing.
     pub dry_run: bool,
@@ -43,13 +43,13 @@ pub struct FileRequest {
 pub enum FileChange {
     /// Create the file with this text, its line ends as the client wrote them.
     Create(String),
-    /// Replace text in the file; at least one patch.
+    /// Replace text in the file, by at least one patch.
     Patch(Vec<Patch>),
-    /// Add these lines at the end; line ends as `\n`, never empty.
+    /// Add these lines at the end of the file. Their line ends are `\n`, and the text is never empty.
     Append(String),
-    /// Add these lines at this place; line ends as `\n`, never empty.
+    /// Add these lines at this place. Their line ends are `\n`, and the text is never empty.
     Insert(String, Position),
-    /// Delete these lines; at least one range, each with its digest.
+    /// Delete these ranges of lines, at least one, each with its digest.
     Delete(Vec<GuardedRange>),
     /// Move the file, and replace text in it.
     Move {
@@ -88,7 +88,7 @@ pub(super) fn run(
     edit_files(context, tool.id, &edits.collect::<Vec<_>>(), dry_run, cancel)
 }
 
-/// Edits files in one call, or shows what that would change.
+/// Edits files in one call, or shows what the call would change.
 pub(super) fn edit_files(
     context: &Context,
     tool: ToolId,
@@ -119,8 +119,8 @@ pub(super) fn edit_files(
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
                 change: edit.map(|edit| edit.change),
             };
-            // If a file is created, moved or removed, a problem is worded as for the tool that does only
-            // that. A problem of its text is worded as for the tool that was called.
+            // A problem with creating, moving or removing a file is worded as for the tool that does only
+            // that. A problem with the text of the file is worded as for the tool that was called.
             let like = match (named.change, &problem.reason) {
                 (Some(Change::Create(_)), _) if tool != ToolId::CopyLines => ToolId::Create,
                 (Some(Change::Remove), _) => ToolId::Remove,
@@ -155,7 +155,7 @@ fn record_shown(context: &Context, file_path: &str, problem: &EditProblem, expla
     shown.record_error(&path, *digest, &excerpts, by_text);
 }
 
-/// Tells whether an edit has a part of a call that is not the first.
+/// Tells whether an edit contains a part of the call other than the first.
 fn has_several_parts(edit: &FileEdit<'_>) -> bool {
     matches!(edit.change, Change::Rearrange(edits) if edits.iter().any(|edit| edit.at.patch > 0))
 }

@@ -1,4 +1,4 @@
-//! The tools that look for files or text in them: search, replace and list.
+//! The tools that look for files, or for text in files: search, replace and list.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -60,11 +60,11 @@ pub const SEARCH: Tool = Tool {
     run: search,
 };
 
-/// The approximate number of bytes of a line that a hit shows. A longer line is cut around the match.
+/// The approximate maximum of bytes that a hit shows of its line. A longer line is cut around the match.
 const LINE: usize = 500;
 /// The number of hits that are listed by default.
 const DEFAULT_HITS: u64 = 100;
-/// The most lines that are shown on either side of a hit.
+/// The maximum number of lines that are shown before a hit, and after it.
 pub const MAX_CONTEXT: u64 = 100;
 
 /// The request of a search.
@@ -78,7 +78,7 @@ pub struct SearchRequest {
     pub after: u64,
     /// Whether to return the hash of each hit's line.
     pub hashes: bool,
-    /// The most hits to show.
+    /// The maximum number of hits to show.
     pub max_results: u64,
     /// The number of hits to skip.
     pub offset: u64,
@@ -101,7 +101,7 @@ pub fn search_request(fields: &mut Fields<'_>) -> Option<SearchRequest> {
     Some(SearchRequest { search, before, after, hashes, max_results, offset })
 }
 
-/// Searches until the reply is full, enough was found, or the time is over.
+/// Searches until the reply is full, the maximum number of hits is reached, or the time is over.
 fn search(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
     let request = SEARCH.parse(search_request, values, Notes::of(context))?;
     let tool = ToolId::Search;
@@ -167,9 +167,9 @@ pub const REPLACE: Tool = Tool {
 pub struct ReplaceRequest {
     /// The pattern, and where it is searched.
     pub search: PatternSearch,
-    /// The text that takes the place of each match; line ends as `\n`.
+    /// The text that replaces each match, with `\n` as its line ends.
     pub replacement: String,
-    /// The number of matches that are to be replaced; `None` to count them.
+    /// The number of matches that the call expects to replace; `None` to only count them.
     pub expected_replacements: Option<u64>,
 }
 
@@ -182,7 +182,7 @@ pub fn replace_request(fields: &mut Fields<'_>) -> Option<ReplaceRequest> {
     Some(ReplaceRequest { search, replacement: replacement?, expected_replacements })
 }
 
-/// Counts the matches, or replaces as many as the call expects.
+/// Counts the matches, or replaces all of them if they are as many as the call expects.
 fn replace(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
     let request = REPLACE.parse(replace_request, values, Notes::of(context))?;
     let tool = ToolId::Replace;
@@ -237,20 +237,21 @@ pub struct PatternSearch {
     pub pattern: String,
     /// Whether the pattern, and what replaces it, are plain text.
     pub literal: bool,
-    /// The files and directories, as the client wrote them; none for all roots.
+    /// The files and directories, as the client wrote them; empty for all roots.
     pub paths: Vec<String>,
     /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
     /// Whether to ignore letter case.
     pub ignore_case: bool,
-    /// Whether a match may go over several lines.
+    /// Whether a match can span several lines.
     pub multiline: bool,
     /// The label of the files' encoding.
     pub encoding: Option<String>,
 }
 
 impl PatternSearch {
-    /// Reads what search and replace have in common, except the encoding, which is their last argument.
+    /// Reads the arguments that search and replace have in common, except the encoding, which each of them
+    /// reads last.
     fn read(fields: &mut Fields<'_>, pattern: Option<String>) -> Option<Self> {
         let literal = fields.flag(LITERAL);
         let paths = fields.paths(PATHS).unwrap_or_default();
@@ -259,7 +260,7 @@ impl PatternSearch {
         Some(Self { pattern: pattern?, literal, paths, glob, ignore_case, multiline, encoding: None })
     }
 
-    /// Returns the search for the store.
+    /// Returns the search as the store takes it.
     fn of_store<'a>(&'a self, paths: &'a [&str], glob: &'a [&str], cancel: &'a Cancel) -> Search<'a> {
         Search {
             literal: self.literal,
@@ -274,7 +275,7 @@ impl PatternSearch {
     }
 }
 
-/// Borrows each of the texts.
+/// Returns the texts as borrowed strings.
 fn borrowed(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }
@@ -304,7 +305,7 @@ pub const LIST: Tool = Tool {
     run: list,
 };
 
-/// The number of entries that are listed by default.
+/// The default maximum number of listed entries.
 const DEFAULT_ENTRIES: u64 = 1_000;
 
 /// The request for a listing.
@@ -314,13 +315,14 @@ pub struct ListRequest {
     pub path: Option<String>,
     /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
-    /// The number of levels; `None` for all, or for the roots alone if there is neither a path nor a glob.
+    /// The number of directory levels; `None` for all, or only the roots if there is neither a path nor a
+    /// glob.
     pub depth: Option<u64>,
-    /// Whether to list what ignore files name.
+    /// Whether to list files that ignore files exclude, too.
     pub include_ignored: bool,
     /// Whether to count the lines of files.
     pub line_counts: bool,
-    /// The most entries to list.
+    /// The maximum number of entries to list.
     pub max_results: u64,
     /// The number of entries to skip.
     pub offset: u64,
@@ -338,7 +340,7 @@ pub fn list_request(fields: &mut Fields<'_>) -> Option<ListRequest> {
     Some(ListRequest { path, glob, depth, include_ignored, line_counts, max_results, offset })
 }
 
-/// Lists until the reply is full, or holds as many entries as were asked for, or the time is over.
+/// Lists until the reply is full, the maximum number of entries is reached, or the time is over.
 fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
     let request = LIST.parse(list_request, values, Notes::of(context))?;
     let tool = ToolId::List;

@@ -1,5 +1,5 @@
-//! `list_text_file_edits` and `undo_text_file_edits`: list past edits and undo one, for models. For people
-//! the command line does so by itself (`cli::history`).
+//! `list_text_file_edits` and `undo_text_file_edits`: list past edits and undo one, for models. For people,
+//! `cli::history` does the same on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -37,17 +37,17 @@ pub const EDITS: Tool = Tool {
     run: list,
 };
 
-/// The number of edits that are listed by default.
+/// The default maximum number of listed edits.
 const DEFAULT_EDITS: u64 = 20;
-/// The most edits that are listed at once.
+/// The maximum number of edits that a call can list.
 const MAX: u64 = 1_000;
 
 /// The request for a list of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditsRequest {
-    /// The file, or the directory above the files, whose edits are wanted; `None` for all.
+    /// The file whose edits to list, or a directory that contains such files; `None` for all edits.
     pub file_path: Option<String>,
-    /// The most edits to list.
+    /// The maximum number of edits to list.
     pub limit: u64,
 }
 
@@ -68,7 +68,7 @@ fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     let workspace = &context.workspace;
     let is_cancelled = || cancel.is_cancelled();
-    // One more than the limit is asked for: if it comes, there are more.
+    // One edit more than the limit is requested, to learn whether there are more edits.
     let found = workspace.find_edits(
         &EditFilter::of_path(path.as_deref()),
         limit.saturating_add(1),
@@ -94,8 +94,8 @@ fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
     })
 }
 
-/// Returns the path under which the history keeps the edits of this file, or of the files below this
-/// directory. A root counts as a directory, too.
+/// Returns the path under which the history stores the edits of this file, or of the files below this
+/// directory, which can be a root.
 fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Problem>> {
     context.workspace.resolve_for_history(file_path).map_err(|problems| {
         let cancel = Cancel::never();
@@ -125,16 +125,16 @@ pub const UNDO: Tool = Tool {
     },
 };
 
-/// The edit to take back.
+/// The request to take an edit back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UndoRequest {
-    /// Its id, as the client wrote it.
+    /// The id of the edit, as the client wrote it.
     pub edit_id: String,
     /// Whether to write nothing.
     pub dry_run: bool,
 }
 
-/// Reads the edit to take back.
+/// Reads the request of a call that takes an edit back.
 pub fn undo_request(fields: &mut Fields<'_>) -> Option<UndoRequest> {
     let edit_id = fields.text(EDIT_ID);
     let dry_run = fields.flag(DRY_RUN);

@@ -1,5 +1,5 @@
-//! The tools, a family of them a file: the words, which arguments they take, how a call's request is read
-//! from the arguments, and how it is carried out by the store.
+//! The tools, one file for each family of tools. Each file has the words and the arguments of its tools,
+//! reads a call's request from the arguments, and lets the store carry it out.
 
 pub mod copy_lines;
 pub mod edit;

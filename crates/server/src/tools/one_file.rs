@@ -1,4 +1,4 @@
-//! The tools that change one file, or make or remove it: create, append, insert, delete, move and remove.
+//! The tools for a single file: create, append, insert, delete, move and remove.
 
 use mcp_text_editor_core::digest::DigestPrefix;
 
@@ -31,7 +31,7 @@ pub const CREATE: Tool = Tool {
     run: |context, values, cancel| run(&CREATE, create, context, values, cancel),
 };
 
-/// The text of a file that is made.
+/// The whole text of a new file.
 pub(super) const WHOLE_TEXT: Argument = Argument {
     kind: ValueKind::Text(Ends::Kept),
     purpose: "the whole text of the file, which may be empty",
@@ -197,7 +197,7 @@ pub fn remove_file(fields: &mut Fields<'_>) -> Option<EditRequest> {
     request(fields, file_path, None, file_hash, Some(FileChange::Remove))
 }
 
-/// Makes the request for one file, once all other arguments are read.
+/// Reads `dry_run`, the last argument, and builds the request for one file.
 fn request(
     fields: &mut Fields<'_>,
     file_path: Option<String>,
@@ -210,7 +210,7 @@ fn request(
     Some(EditRequest { files: vec![file], dry_run })
 }
 
-/// Reads `contents` that must hold something.
+/// Reads `contents`, which must not be empty.
 fn new_lines(fields: &mut Fields<'_>) -> Option<String> {
     let contents = fields.text(CONTENTS)?;
     if contents.is_empty() {

@@ -52,7 +52,7 @@ pub const TOOL: Tool = Tool {
     run: |context, values, cancel| run(&TOOL, request, context, values, cancel),
 };
 
-/// A file, and what is to be replaced in it. A single patch may stand there without a list.
+/// A file and its patches. The fields of a single patch are also accepted here, without a list.
 const FILE: Object = Object(&[
     FILE_PATH.needed().says(""),
     PATCHES.of(PATCH),
@@ -70,7 +70,7 @@ const FILE: Object = Object(&[
     RANGE_HASH.hidden(),
 ]);
 
-/// A replacement. A single range may stand there without a list.
+/// A replacement. The fields of a single range are also accepted here, without a list.
 const PATCH: Object = Object(&[
     OLD_STRING,
     NEW_STRING.needed(),
@@ -81,7 +81,7 @@ const PATCH: Object = Object(&[
     RANGE_HASH.hidden(),
 ]);
 
-/// The lines that it replaces.
+/// The lines that a patch replaces.
 const RANGE: Object = Object(&[START.needed(), END, RANGE_HASH]);
 
 const NEW: Argument = WHOLE_TEXT.says("Of a new file.").with(ToolId::Create);
@@ -90,7 +90,8 @@ const REMOVED: Argument = REMOVE.with(ToolId::Remove);
 
 const EXPECTED: Argument = FILE_HASH.says("The file must have it. Rarely needed.");
 
-/// The arguments of the short form: if one is given, the call has that form.
+/// The arguments of the short form, which has one file and no `files`. A call without `files` that gives any
+/// of them has the short form.
 const SHORT: [Argument; 11] = [
     FILE_PATH,
     OLD_STRING,
@@ -105,13 +106,15 @@ const SHORT: [Argument; 11] = [
     RANGE_HASH,
 ];
 
-/// Those of them that mean the same beside `files`: for each file, or for the only one.
+/// The arguments of the short form that are also accepted beside `files`. They apply to each file;
+/// `file_hash` requires that there is only one.
 const FOR_ALL: [&str; 3] = [REPLACE_ALL.name, ENCODING.name, FILE_HASH.name];
 
 /// Reads the request of a call.
 pub fn request(fields: &mut Fields<'_>) -> Option<EditRequest> {
     let listed = fields.says(FILES);
-    // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
+    // With `files`, an argument whose value is empty or false counts as absent, because some clients cannot
+    // leave a key out.
     let is_given = |argument: &Argument| {
         if listed {
             fields.says(*argument) && !FOR_ALL.contains(&argument.name)
@@ -138,7 +141,7 @@ pub fn request(fields: &mut Fields<'_>) -> Option<EditRequest> {
     Some(EditRequest { files: files?, dry_run })
 }
 
-/// Reads `files`, and what stands beside them for all.
+/// Reads `files`, and the arguments beside `files` that apply to each file.
 fn for_all(fields: &mut Fields<'_>) -> Option<Vec<FileRequest>> {
     for argument in SHORT.into_iter().filter(|argument| !FOR_ALL.contains(&argument.name)) {
         fields.check(argument);
@@ -167,14 +170,14 @@ fn for_all(fields: &mut Fields<'_>) -> Option<Vec<FileRequest>> {
     Some(files)
 }
 
-/// Lets all patches that name no lines replace every occurrence.
+/// Adds the `replace_all` of the call or file to each patch that names no lines.
 fn set_replace_all(patches: &mut [Patch], replace_all: bool) {
     for patch in patches.iter_mut().filter(|patch| patch.ranges.is_empty()) {
         patch.replace_all |= replace_all;
     }
 }
 
-/// Reads a file with one patch, both at the same level.
+/// Reads a file and its only patch, whose fields are at the same level.
 fn short_form(fields: &mut Fields<'_>) -> Option<FileRequest> {
     let file_path = fields.file(FILE_PATH);
     let patch = patch(fields);
@@ -194,7 +197,7 @@ fn patch_file(fields: &mut Fields<'_>) -> Option<FileRequest> {
     Some(FileRequest { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches) })
 }
 
-/// Reads an entry of `files`, which says the one thing to do to a file.
+/// Reads an entry of `files`, which names a file and one thing to do with it.
 fn entry(fields: &mut Fields<'_>) -> Option<FileRequest> {
     let doing = [NEW, PATCHES, MOVED, REMOVED];
     if !doing.iter().any(|own| fields.has(*own))
@@ -206,8 +209,8 @@ fn entry(fields: &mut Fields<'_>) -> Option<FileRequest> {
     let (said, refused): (Vec<Argument>, Vec<Argument>) =
         doing.into_iter().filter(|own| fields.says(*own)).partition(|own| fields.takes(*own));
     let mut said: Vec<&str> = said.iter().map(|own| own.name).collect();
-    // An empty `contents` counts if the entry says nothing else. A file that does not exist yet has no
-    // digest.
+    // An empty `contents` creates an empty file if the entry says nothing else. A file that does not exist
+    // yet has no digest.
     if said.is_empty() && fields.takes(NEW) && fields.has(NEW) {
         said.push(NEW.name);
     }
@@ -272,7 +275,7 @@ fn patch(fields: &mut Fields<'_>) -> Option<Patch> {
     let listed = fields.has(RANGES);
     let is_flat = has_flat_range(fields);
     let ranges = fields.objects(RANGES);
-    // A list that is malformed is told once, not also as a missing one.
+    // A malformed list is reported only as malformed, and not as missing, too.
     let misread = listed && ranges.is_none();
     let ranges = ranges.unwrap_or_default();
     let unguarded = ranges.iter().filter(|range| !range.has(RANGE_HASH)).map(Fields::named);

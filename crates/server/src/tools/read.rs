@@ -55,12 +55,12 @@ const FILE: Object = Object(&[
     LINE_END.hidden(),
 ]);
 
-/// Lines of a file to be read.
+/// A range of lines to be read.
 const RANGE: Object =
     Object(&[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR]);
 
-/// The maximum number of ranges of a call that the reader thread answers itself. Each takes some milliseconds
-/// at most, even if a reply may show a whole file of 1 MiB for each.
+/// The maximum number of ranges in a call that the thread which reads the messages answers itself. Each range
+/// takes some milliseconds at most, even if the reply may show a whole file of 1 MiB for it.
 const MAX_AT_HAND: usize = 8;
 
 /// Tells whether a call reads only a few ranges, of files whose scans the store has cached. Its arguments may
@@ -94,7 +94,7 @@ pub struct ReadRequest {
     pub files: Vec<ReadFile>,
     /// Whether text replies number the lines.
     pub line_numbers: bool,
-    /// Whether the reply has the lines; otherwise only their digests.
+    /// Whether the reply has the text of the lines; otherwise it has only their digests.
     pub text: bool,
 }
 
@@ -105,18 +105,18 @@ pub struct ReadFile {
     pub file_path: String,
     /// The label of its encoding.
     pub encoding: Option<String>,
-    /// The ranges; `None` for the whole file, empty for facts only.
+    /// The ranges; `None` for the whole file, empty for only the facts about the file.
     pub ranges: Option<Vec<ReadRange>>,
 }
 
 /// Lines to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadRange {
-    /// The first line. 0 counts as 1, and a negative one counts from the end of the file.
+    /// The first line. 0 means line 1, and a negative number counts from the end of the file.
     pub start: i64,
-    /// The last line; `None` for that of the file.
+    /// The last line; `None` for the last line of the file.
     pub end: Option<i64>,
-    /// The character of the first line to begin with, counted from 1.
+    /// The character of the first line at which to begin, counted from 1.
     pub from_char: Option<u64>,
 }
 
@@ -138,8 +138,8 @@ pub fn request(fields: &mut Fields<'_>) -> Option<ReadRequest> {
             "give `file_path`: the absolute path of the file",
         );
     }
-    // The short form is read even if it is not used, so that its names count as known and its types are
-    // checked.
+    // The arguments of the short form (one file, without a list) are read even if they are not used, to check
+    // their types and to count their names as known.
     let one = if listed || short.is_empty() {
         let file_path = fields.text(FILE_PATH);
         with_ranges(fields, file_path)
@@ -164,7 +164,7 @@ pub fn request(fields: &mut Fields<'_>) -> Option<ReadRequest> {
     Some(ReadRequest { files, line_numbers, text })
 }
 
-/// Reads a file and its ranges, or a single range outside a list.
+/// Reads a file and its ranges, or the fields of a single range without a list.
 fn file(fields: &mut Fields<'_>) -> Option<ReadFile> {
     let file_path = fields.file(FILE_PATH);
     with_ranges(fields, file_path)
@@ -207,7 +207,7 @@ fn read_range(fields: &mut Fields<'_>) -> Option<ReadRange> {
     Some(ReadRange { start: start?, end, from_char })
 }
 
-/// Reads ranges of files. A file that cannot be read does not keep the others from being read.
+/// Reads ranges of files. If a file cannot be read, the others are still read.
 fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
     let request = TOOL.parse(request, values, Notes::of(context))?;
     let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
@@ -218,7 +218,7 @@ fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
     let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
     for file in &request.files {
         if cancel.is_out_of_time() {
-            // The call still answers with what was read in time.
+            // The reply still has everything that was read in time.
             let problem = explain::out_of_time(&context.config.limits).of_file(&file.file_path);
             is_full = is_full || !page.failed(std::slice::from_ref(&problem));
             problems.push(problem);
@@ -237,14 +237,14 @@ fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
                 is_full |= !is_told;
             }
             Err(found) => {
-                // A file that failed leaves its share of the room to the others.
+                // The room that was meant for a failed file goes to the others.
                 page.left = before;
                 page.left.pass(ranges(file), usize::from(ranges(file) == 0));
                 is_full = is_full || !page.failed(&found);
                 problems.extend(found);
             }
         }
-        // Without room nothing more can be shown. Reading on would only find out whether all files fail.
+        // The page is full, and at least one file was read, so reading more files would change nothing.
         if is_full && is_any_read {
             break;
         }
@@ -256,8 +256,8 @@ fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
     Ok(page.finish(request.files.len(), next))
 }
 
-/// Shows a file on the page, unless the page is full. Returns false if there was no room for a part of what
-/// was asked of it.
+/// Shows a file on the page, unless the page is full. Returns false if a part of the requested lines did not
+/// fit.
 fn show_file(
     context: &Context,
     call: Call<'_>,
@@ -312,7 +312,7 @@ fn show_file(
             if let Some(known) =
                 known.as_mut().filter(|_| shown.line_length.is_none() && shown.from_char <= 1)
             {
-                // The text has numbers for a model.
+                // The text for a model can have line numbers.
                 let bare = |line| without_number(line, page.numbers_lines());
                 known.show(shown.lines.start(), shown.content.lines().map(bare), true);
             }
@@ -350,14 +350,14 @@ fn show_file(
     Ok(left_out.is_none())
 }
 
-/// Returns lines with their digest alone, which no budget bounds.
+/// Returns the digest of lines without their text. The budget for text does not apply.
 fn without_text(document: &Document<'_>, lines: LineRange) -> Result<Shown, ReadFault> {
     let file = document.scanned();
     let digest = Some(file.digest_of(file.bytes_of(lines)?)?);
     Ok(Shown { lines, content: String::new(), digest, cut: None, from_char: 1, line_length: None })
 }
 
-/// Returns the text of a line that may be numbered.
+/// Returns the text of a line, without its number if `is_numbered`.
 fn without_number(line: &str, is_numbered: bool) -> &str {
     line.split_once('\t').filter(|_| is_numbered).map_or(line, |(_, text)| text)
 }

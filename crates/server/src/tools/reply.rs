@@ -1,7 +1,8 @@
 //! Builds the replies and failures of all tools, and collects the facts of a call that `render` needs. For
-//! clients that show views, a reply has the story of its edit, with proofs of what the view may do:
-//! [`Capabilities`]. A view shows and takes back only what a reply to it gave it. Over HTTP there are no
-//! sessions, so nothing else tells one client's edits from another's.
+//! clients that show views, a reply has the story of its edit (the data that a view shows), with proofs of
+//! what the view is permitted to do: [`Capabilities`]. A view can show and take back only edits for which a
+//! reply has given it a capability. Over HTTP there are no sessions, so nothing else distinguishes the edits
+//! of one client from those of another.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -59,13 +60,14 @@ pub(super) fn cancelled(context: &Context, tool: ToolId) -> Failure {
     failure(context, tool, vec![explain::cancelled()])
 }
 
-/// Builds the failure of a tool. It suggests only tools that this process offers.
+/// Builds the failure of a tool. The failure suggests only tools that this process offers.
 pub(super) fn failure(context: &Context, tool: ToolId, problems: Vec<Problem>) -> Failure {
     Failure::of_tool(tool, problems, |tool| context.config.tools.contains(tool))
 }
 
-/// The capabilities of edits, by their ids, and of sessions, by their names. Each is a MAC (HMAC-SHA256) of
-/// that under the secret of the history, which all processes know that share the history.
+/// Signs and checks capabilities for edits and sessions. A capability is a MAC (HMAC-SHA256) of the edit's
+/// id, or of the session's name. The key is the secret of the history, which all processes that share the
+/// history know.
 pub(super) struct Capabilities(hmac::Key);
 
 impl Capabilities {
@@ -76,8 +78,8 @@ impl Capabilities {
         Ok(Self(hmac::Key::new(hmac::HMAC_SHA256, &secret)))
     }
 
-    /// Adds to an edit of a story, or of a list, the capabilities for the edit itself, for the one that took
-    /// it back, and for the session.
+    /// Adds capabilities to an edit in a story or a list: for the edit, for the edit that took it back, and
+    /// for the session.
     pub(super) fn put_into(&self, edit: Option<&mut Value>, session: Option<&str>) {
         let Some(edit) = edit.and_then(Value::as_object_mut) else { return };
         let edits = ["id", "undoneBy"].into_iter().filter_map(|key| edit.get(key)?.as_str());
@@ -86,15 +88,15 @@ impl Capabilities {
         edit.insert("capabilities".to_owned(), Value::Object(all));
     }
 
-    /// Tells, in constant time, whether this is the capability for an edit or for a session.
+    /// Tells, in constant time, whether `capability` is the one for the edit or session `of`.
     pub(super) fn permit(&self, of: &str, capability: &str) -> bool {
         let capability = BASE64.decode(capability).unwrap_or_default();
         hmac::verify(&self.0, of.as_bytes(), &capability).is_ok()
     }
 }
 
-/// Builds the story of a call's edit, or of a dry run, from the outcome that the store returned;
-/// `None` for a client that shows no views.
+/// Builds the story of a call's edit or dry run, from the store's outcome; `None` for a client that shows no
+/// views.
 pub(super) fn story_of<'a>(
     context: &Context,
     tool: ToolId,

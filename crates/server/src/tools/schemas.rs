@@ -1,10 +1,10 @@
-//! The schemas of structured content, and of the arguments of tools for views. `schemas.json` has one for
-//! each tool; a key that begins with `+` stands for the members of the parts that it lists.
+//! Returns the schemas of structured content, and of the arguments of tools for views. `schemas.json` has one
+//! for each tool. A key that begins with `+` is replaced by the members of the parts that its value names.
 //!
-//! An error has no structured content. But some clients check its text against the schema, and if it does not
-//! fit, they show the model their own message instead. So each schema also admits the error. Other clients
-//! reject combinators and references, so a schema has the properties of both, and requires only those that
-//! both have.
+//! An error has no structured content. But some clients check the error's text against the schema and, if it
+//! does not fit, show the model their own message instead. So each schema also admits an error. Other clients
+//! reject combinators and references, so a schema has the properties of both the content and the error, and
+//! requires only those that both have.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub(super) fn of(tool: &str) -> Map<String, Value> {
     part(tool).zip(part("parts")).map(|(schema, parts)| whole(schema, parts)).unwrap_or_default()
 }
 
-/// Puts parts where their names stand.
+/// Returns an object with the names of parts replaced by the parts, at every depth.
 fn whole(object: &Map<String, Value>, parts: &Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     for (key, value) in object {

@@ -1,5 +1,5 @@
-//! The tools: their words, their arguments, and how a call's request is read; with the arguments that several
-//! tools read alike.
+//! Defines a tool: its words, its arguments and its function. Also reads the arguments that several tools
+//! have in common.
 
 use mcp_text_editor_core::resolve::{GuardedRange, Position};
 use serde_json::{Map, Value};
@@ -22,42 +22,42 @@ pub struct Tool {
     pub description: &'static str,
     /// Further search words for the tool; `None` if a model should see the tool without a search.
     pub search_hint: Option<&'static str>,
-    /// Sentences about other tools, each to be told where that tool is offered.
+    /// Sentences about other tools. The description has each of them only if that tool is offered.
     pub if_offered: &'static [(ToolId, &'static str)],
-    /// Whether it can take away what a file holds.
+    /// Whether the tool can remove content from a file.
     pub destructive: bool,
     /// Whether a second call with the same arguments changes nothing more.
     pub idempotent: bool,
     /// Its arguments.
     pub arguments: Object,
-    /// Checks the arguments and does what they ask for.
+    /// Checks the arguments and carries the call out.
     pub run: Run,
 }
 
 impl Tool {
-    /// Returns the name by which it is called.
+    /// Returns the name by which the tool is called.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.id.name()
     }
 
-    /// Returns what it does, with the sentences about other tools that are offered.
+    /// Returns the description, with the sentences about other tools that are offered.
     pub fn description_for(&self, is_offered: impl Fn(ToolId) -> bool) -> String {
         let sentences = self.if_offered.iter().filter(|(tool, _)| is_offered(*tool));
         sentences.fold(self.description.to_owned(), |out, (_, sentence)| out + " " + sentence)
     }
 
-    /// Returns the schema of its structured content.
+    /// Returns the schema of the tool's structured content.
     #[must_use]
     pub fn output(&self) -> Map<String, Value> {
         schemas::of(self.name())
     }
 
-    /// Reads the request of a call by `read`, which notes what is wrong with the arguments.
+    /// Reads the request of a call with `read`, which notes all problems of the arguments.
     ///
     /// # Errors
     ///
-    /// The failure holds all of their problems.
+    /// The failure has all problems of the arguments.
     pub fn parse<R>(
         &self,
         read: fn(&mut Fields<'_>) -> Option<R>,
@@ -72,7 +72,8 @@ impl Tool {
 /// A function that runs a tool with its unchecked arguments, on a thread that may block.
 pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
-/// Reads the end of a range. Returns `None`, which stands for the last line, if it is null, absent or -1.
+/// Reads the end of a range. Returns `None`, which means the last line, if the argument is null, absent or
+/// -1.
 pub(super) fn end_of(fields: &mut Fields<'_>, argument: Argument) -> Option<i64> {
     fields.integer(argument).filter(|end| *end != -1)
 }
@@ -85,7 +86,7 @@ pub(super) fn guarded_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
     Some(GuardedRange { start: start?, end, range_hash })
 }
 
-/// Reads a range outside a list, which needs its `range_hash`.
+/// Reads the fields of a range without a list. The `range_hash` is required.
 pub(super) fn hashed_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
     if !fields.has(RANGE_HASH) {
         fields.note_invalid(
@@ -96,17 +97,19 @@ pub(super) fn hashed_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
     guarded_range(fields)
 }
 
-/// Tells whether the arguments of a single range stand there, without a list.
+/// Tells whether the fields of a single range are given, without a list of ranges.
 pub(super) fn has_flat_range(fields: &Fields<'_>) -> bool {
     !fields.has(RANGES) && [START, END, RANGE_HASH].into_iter().any(|argument| fields.has(argument))
 }
 
-/// Reads the place of lines: exactly one of `after` and `before`, or at most one if it is not needed.
+/// Reads the place at which lines are inserted: exactly one of `after` and `before` or, unless `is_needed`,
+/// at most one.
 pub(super) fn position(fields: &mut Fields<'_>, is_needed: bool) -> Option<Position> {
     let given = (fields.has(AFTER), fields.has(BEFORE));
     let after = fields.integer(AFTER);
     let before = fields.integer(BEFORE);
-    // Nothing stands before line 0: a client that cannot leave the key out means nothing by it.
+    // Beside `after`, `before: 0` counts as absent. There is no line 0, so a client that sends it cannot
+    // leave the key out.
     let given = (given.0, given.1 && !(given.0 && before == Some(0)));
     let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
     match given {

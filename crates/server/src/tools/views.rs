@@ -1,8 +1,9 @@
-//! The tools that are for views and not for models: for the story of a past edit, for a list of past edits,
-//! and to take one back. They are not in [`ALL`](super::ALL), and only clients that show views get them.
+//! The tools that views call, and models do not: they show the story of a past edit, list past edits, and
+//! take one back. They are not in [`ALL`](super::ALL), and only clients that show views get them.
 //!
 //! The rules of the other tools apply: an edit counts as unknown if one of its files lies outside the roots,
-//! and a view can write only what a tool could write. An edit also counts as unknown without its capability.
+//! and a view can write only what a tool could write. An edit also counts as unknown if the call does not
+//! have the capability for it.
 
 use std::cmp::Reverse;
 
@@ -74,8 +75,8 @@ pub static APP_TOOLS: &[AppTool] = &[
 const DEFAULT_EDITS: u64 = 20;
 const MAX_EDITS: u64 = 100;
 
-/// Whether a process that offers the tools `offered` to models offers the tools for views, too. Without a
-/// tool that edits, there is nothing to show.
+/// Whether a process that offers the tools `offered` to models offers the tools for views, too. Without an
+/// editing tool, there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
@@ -93,8 +94,9 @@ fn show(context: &Context, values: &Map<String, Value>) -> Result<Reply, Failure
     story.map(structured).ok_or_else(|| unknown(context, edit_id))
 }
 
-/// Lists past edits, the newest first, without their diffs: those that the capabilities name, and those of
-/// the sessions that they name. The files of each must all lie in the roots.
+/// Lists past edits, the newest first, without their diffs. These are the edits for which the call has
+/// capabilities, and the edits of sessions for which it has capabilities. Edits with files outside the roots
+/// are left out.
 fn list(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Result<Reply, NotKept> {
     let limit = values.get("limit").and_then(Value::as_u64).unwrap_or(DEFAULT_EDITS).min(MAX_EDITS);
     let limit = usize::try_from(limit).unwrap_or_default();
@@ -124,7 +126,7 @@ fn list(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Resu
     Ok(structured(json!({ "edits": edits })))
 }
 
-/// Takes an edit back, or shows what that would change. The structured content is the story of the undo.
+/// Takes an edit back, or shows what the undo would change. The structured content is the story of the undo.
 fn take_back(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
     let dry_run = match values.get("dry_run") {
         None => false,
@@ -137,7 +139,8 @@ fn take_back(context: &Context, values: &Map<String, Value>, cancel: &Cancel) ->
     Ok(Reply { structured: done.story, story: None, ..done })
 }
 
-/// Returns the id of the edit that a call names, and its text, if the call has the capability for it.
+/// Returns the id of the edit that a call names, parsed and as text. Fails if the call has no capability for
+/// the edit.
 fn permitted<'a>(context: &Context, values: &'a Map<String, Value>) -> Result<(EditId, &'a str), Failure> {
     let text = |name| values.get(name).and_then(Value::as_str);
     let edit_id = text("edit_id").ok_or_else(|| invalid("`edit_id` must be the id of an edit"))?;
