@@ -1,4 +1,4 @@
-//! The states that a file had, and the difference between two of them.
+//! Lists the states of a file, that is, its contents before and after each edit, and compares two of them.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::render::history::time;
 use crate::render::past as words;
 use crate::render::story;
 
-/// The maximum number of edits of a file whose states are listed, the newest ones.
+/// The maximum number of edits whose states are listed: the newest edits of the file.
 const MAX_EDITS: usize = 500;
 /// The id of the current state of a file.
 const NOW: &str = "now";
@@ -112,8 +112,8 @@ fn state(
     Ok((if is_before { states.before } else { states.after }, file.encoding))
 }
 
-/// Parses the id of a state: the edit, the index of the file in it, and whether it is the state before.
-/// Returns `None` for any other text.
+/// Parses the id of a state. Returns the edit, the index of the file in the edit, and whether the state is
+/// the one before the edit. Returns `None` for any other text.
 fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
     let (edit, rest) = id.split_once('.')?;
     let (index, side) = rest.split_once('.')?;

@@ -1,4 +1,4 @@
-//! Lists the edits that a person looks for, page by page.
+//! Searches past edits for a person, page by page.
 
 use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::PoisonError;
@@ -12,22 +12,22 @@ use crate::render::past as words;
 use crate::render::paths::shown;
 use crate::render::story::row;
 
-/// The number of edits that are held in memory at once, with their diffs.
+/// The maximum number of edits, with their diffs, that are in memory at once.
 const PAGE: usize = 200;
-/// The most edits that one answer goes through. If more are left, the answer says where to go on.
+/// The number of edits after which a search stops. If more edits are left, the answer says where to continue.
 const LOOKED_AT: usize = 20_000;
 
 /// The conditions of a search for edits. An edit is found if it meets all of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct EditQuery {
-    /// The most edits to return.
+    /// The maximum number of edits to return.
     pub limit: usize,
-    /// Edits that were kept before this one.
+    /// Edits that are older than this one.
     pub before: Option<EditId>,
     /// Edits of files in this root, as a list names it.
     pub root: Option<String>,
-    /// Edits of this file, or of files below this directory, as a list names it. A path that is not absolute
-    /// is searched for inside of paths, in any letter case.
+    /// Edits of this file, or of files below this directory, as a list names it. If the path is not absolute,
+    /// edits with this text in a path, in any letter case.
     pub path: Option<String>,
     /// Edits by this tool.
     pub tool: Option<String>,
@@ -41,8 +41,8 @@ pub struct EditQuery {
     pub text: Option<String>,
 }
 
-/// Lists edits, the newest first, each without its diff, with the roots, tools and clients that a person can
-/// choose from. The answer has `next` if there may be more edits.
+/// Lists edits, the newest first, without their diffs. Also lists the roots, tools and clients from which a
+/// person can choose. The answer has `next` if there can be more edits.
 pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     let workspace = past.workspace();
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
@@ -61,8 +61,8 @@ pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     Ok(Value::Object(out))
 }
 
-/// Returns the edits, the newest first, and the value of `before` with which to go on; `None` if there are no
-/// more.
+/// Returns the edits, the newest first, and the value of `before` for the next page, or `None` if there are
+/// no more edits.
 pub(super) fn find(
     workspace: &Workspace,
     scope: &EditFilter,
@@ -71,7 +71,7 @@ pub(super) fn find(
     let (mut filter, wanted) = (narrowed(scope, wanted), Folded::of(wanted));
     let limit = wanted.wanted.limit;
     let (mut out, mut looked_at) = (Vec::new(), 0);
-    // One more than the limit is asked for: if it comes, there are more.
+    // One edit more than the limit is requested, to learn whether there are more edits.
     let page = PAGE.min(limit.saturating_add(1));
     loop {
         let entries = workspace.history().find(&filter, page, &|_| true)?;
@@ -95,9 +95,11 @@ pub(super) fn find(
     }
 }
 
-/// Makes the filter for the store: the scope, narrowed by the query where the scope leaves a choice.
+/// Makes the filter for the store: the scope, narrowed by the query. If both restrict the path, the tool or
+/// the client, the filter has the scope's restriction.
 fn narrowed(scope: &EditFilter, wanted: &EditQuery) -> EditFilter {
-    // A list spells out the bytes of a path that is not UTF-8, so that text is not the path itself.
+    // A list shows the bytes of a path that is not UTF-8 as `\x…`, so a text with `\x` is not the path
+    // itself.
     let path = || wanted.path.as_deref().filter(|path| !path.contains(r"\x")).map(Path::new);
     let path = || path().filter(|path| path.is_absolute()).map(path_in_history);
     EditFilter {
@@ -111,7 +113,7 @@ fn narrowed(scope: &EditFilter, wanted: &EditQuery) -> EditFilter {
     }
 }
 
-/// A query prepared for comparing: its texts in lower case, its path as lists show paths.
+/// A query prepared for comparison: its texts are in lower case, and its path is spelled as in lists.
 struct Folded<'a> {
     wanted: &'a EditQuery,
     text: Option<String>,

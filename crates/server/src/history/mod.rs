@@ -1,8 +1,7 @@
-//! Past edits as a person looks at them: listed and searched, shown, compared, taken back, one or several. No
-//! roots restrict a person.
+//! Lists, searches, shows, compares and takes back past edits, for a person. Roots do not restrict a person.
 //!
-//! Each answer for a page is the JSON that `view/src/story.ts` reads. What goes wrong there is a
-//! [`Problem`](crate::problem::Problem), in words for a person.
+//! Each answer for a page is the JSON that `view/src/story.ts` reads. An error is a
+//! [`Problem`](crate::problem::Problem), worded for a person.
 
 mod compare;
 mod find;

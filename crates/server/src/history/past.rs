@@ -1,5 +1,5 @@
-//! The history that a page shows: [`Past`], the story of one edit, the id of the newest one, and the data of
-//! an exported page.
+//! Opens the history for a page ([`Past`]). Returns the story of an edit, the id of the newest edit, and the
+//! data of an exported page.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -16,9 +16,9 @@ use crate::render::story;
 
 /// The maximum bytes of the stories of an exported page.
 const MAX_BYTES: usize = 16 << 20;
-/// The number of edits that one lookup of names loads into memory.
+/// The maximum number of edits that are in memory at once while names are collected.
 const PAGE: usize = 200;
-/// The maximum number of roots, of tools, and of clients.
+/// The maximum number of roots that are collected, and the same for tools and for clients.
 const MAX_NAMES: usize = 1_000;
 
 /// The reason why a request is not carried out.
@@ -28,7 +28,7 @@ pub type BoxedProblem = Box<Problem>;
 /// edit.
 #[derive(Debug)]
 pub struct Past {
-    /// Fair: the request that has waited longest is next.
+    /// The mutex is fair: the request that has waited longest is next.
     workspace: FairMutex<Workspace>,
     /// The filter of every list, in addition to that of a request.
     pub(super) scope: EditFilter,
@@ -39,15 +39,15 @@ pub struct Past {
 }
 
 impl Past {
-    /// Opens the history of a workspace, which serves no file yet. Lists have only edits that pass `scope`,
-    /// and carry `notes` for the person. If the workspace is read-only, no edit can be taken back.
+    /// Makes the history of a workspace that serves no file yet. Lists have only edits that pass `scope`, and
+    /// carry `notes` for the person. If the workspace is read-only, no edit can be taken back.
     #[must_use]
     pub fn new(workspace: Workspace, scope: EditFilter, notes: Vec<String>) -> Self {
         let is_read_only = workspace.is_read_only();
         Self { workspace: FairMutex::new(workspace), scope, makers: Mutex::default(), is_read_only, notes }
     }
 
-    /// Tells whether an edit can be taken back by this program, on this machine.
+    /// Tells whether this program can take an edit back, on this machine.
     pub(super) fn can_undo(&self, entry: &Entry) -> bool {
         !self.is_read_only && entry.files.iter().all(|file| file.root.is_none())
     }
@@ -59,8 +59,8 @@ impl Past {
     }
 }
 
-/// The roots, tools and clients of the edits so far. Names are only added: those of edits that the history
-/// has deleted meanwhile stay.
+/// The names of the roots, tools and clients of all edits so far. Names are never removed, even if the
+/// history has deleted their edits.
 #[derive(Default, Debug)]
 pub(super) struct Makers {
     /// The newest edit whose names were added.
@@ -71,7 +71,7 @@ pub(super) struct Makers {
 }
 
 impl Makers {
-    /// Adds the names from the edits that were made since the last call.
+    /// Adds the names from edits since the last call.
     pub(super) fn update(&mut self, workspace: &Workspace, scope: &EditFilter) -> Result<(), NotKept> {
         let mut filter = scope.clone();
         let mut newest = None;
@@ -125,25 +125,25 @@ pub fn newest(past: &Past) -> Result<Option<EditId>, NotKept> {
     Ok(found.into_iter().next().map(|entry| entry.id))
 }
 
-/// Returns the story of an edit, by its id.
+/// Returns the story of the edit with this id.
 pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let id = EditId::parse(id).ok_or_else(words::unknown)?;
     let mut workspace = past.workspace();
     let entry = workspace.history().get(&id);
     let entry = entry.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))?;
     let (entry, _) = entry.ok_or_else(words::unknown)?;
-    // If this fails, the story only has less.
+    // If this fails, the story only lacks some data.
     let _ = workspace.serve_files_of(&entry);
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry), &mut KnownStates::default()))
 }
 
-/// Builds the data of an exported page: edits, the newest first, with the stories of as many as fit into
-/// `MAX_BYTES`. Also returns the number of edits without a story.
+/// Builds the data of an exported page: `entries`, and the stories of those that fit into `MAX_BYTES`. Also
+/// returns the number of edits without a story.
 pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, created: &str) -> (Value, usize) {
     let mut stories = Map::new();
     let (mut left, mut without, mut known) = (MAX_BYTES, 0, KnownStates::default());
     for entry in entries {
-        // If this fails, the story only has less.
+        // If this fails, the story only lacks some data.
         let _ = workspace.serve_files_of(entry);
         let story = of_entry(workspace, entry, false, &mut known);
         match left.checked_sub(story.to_string().len()) {
@@ -158,9 +158,9 @@ pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, created: 
     (json!({"title": title, "made": created, "edits": edits, "stories": stories}), without)
 }
 
-/// Builds the story of a past edit whose files the workspace serves, from the states before and after it if
-/// they can be restored, or else from the diffs in the history. `known` is shared by the stories of many
-/// edits.
+/// Builds the story of a past edit whose files the workspace serves. The story is based on the states before
+/// and after the edit, if they can be restored, or else on the diffs in the history. `known` is shared by the
+/// stories of many edits.
 pub(crate) fn of_entry(
     workspace: &Workspace,
     entry: &Entry,

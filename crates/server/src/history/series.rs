@@ -1,5 +1,5 @@
 //! Takes several past edits back, the newest first, after checking all of them for obstacles. This is for a
-//! person, whom no roots restrict.
+//! person, so roots do not restrict it.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ pub struct SeriesStep {
 /// The reason why a series cannot be planned, or was not taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
-    /// No such edit is kept.
+    /// The history has no edit with this id.
     #[error("no edit {0} is kept")]
     Unknown(EditId),
-    /// The id is not of an edit, but of bytes that recovery kept, which are not put back.
+    /// The id belongs to bytes that recovery kept, not to an edit. They are not put back.
     #[error("{0} is no edit, but what an interrupted one had displaced")]
     Displaced(EditId),
     /// The edit changed files of a root that this machine does not reach. The text names the root.
@@ -51,12 +51,12 @@ pub enum SeriesError {
     Problems(Box<UndoProblems>),
 }
 
-/// Checks a series of edits, the newest first, for obstacles to taking them back. Writes nothing.
+/// Checks the edits of a series, the newest first, for obstacles to taking them back. Writes nothing.
 ///
 /// A later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
-/// itself. The history knows the digest that a file will have once the later edits of the series are taken
-/// back, unless other edits stay beside them. All else that an undo checks, such as permissions, is checked
-/// on the disk as it is now.
+/// itself. The history determines the digest that a file will have once the later edits of the series are
+/// taken back, unless other edits remain in the file. All other checks of an undo, such as permissions, are
+/// made on the disk as it is now.
 #[derive(Debug)]
 pub struct SeriesPlan {
     entries: std::vec::IntoIter<Entry>,
@@ -65,12 +65,12 @@ pub struct SeriesPlan {
     restored: HashMap<PathBuf, Restored>,
 }
 
-/// A file once the edits in `free` are taken back.
+/// The state of a file once the edits in `free` are taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Restored {
-    /// It has this digest, or is not there.
+    /// The file has this digest; `None` if it does not exist.
     To(Option<Digest>),
-    /// Other edits stay in it.
+    /// Edits that are not taken back remain, so the digest is not known.
     Partly,
 }
 
@@ -96,7 +96,7 @@ impl SeriesPlan {
             problems: Vec::new(),
             together: Vec::new(),
         };
-        // The files in which other edits stay.
+        // The indices of files in which other edits remain.
         let mut beside: HashSet<usize> = HashSet::new();
         match serve(workspace, &entry) {
             Ok(()) if entry.files.iter().all(|file| self.is_restored(&entry, file) == Some(true)) => {}
@@ -119,7 +119,7 @@ impl SeriesPlan {
         let is_blocked = !against.conflicts.is_empty() || !against.problems.is_empty();
         if !is_blocked {
             self.free.insert(entry.id.clone());
-            // A file that moved has several rows.
+            // A file that moved occurs several times in `entry.files`.
             let is_whole = beside.is_empty();
             for file in &entry.files {
                 let restored =
@@ -131,13 +131,13 @@ impl SeriesPlan {
     }
 
     /// Whether a file will be as the edit left it, once the edits in `free` are taken back; `None` if none of
-    /// them changed it.
+    /// them changed the file.
     fn is_restored(&self, entry: &Entry, file: &EntryFile) -> Option<bool> {
         let restored = self.restored.get(&file.path).filter(|_| file.kind != ChangeKind::Displaced)?;
         Some(*restored == Restored::To(entry.left_at(&file.path)))
     }
 
-    /// Leaves out the obstacles that are gone once the edits in `free` are taken back.
+    /// Removes the obstacles that are gone once the edits in `free` are taken back.
     fn leave_out_own(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &mut HashSet<usize>) {
         let UndoProblems { entry, conflicts, problems, .. } = against;
         let is_restored = |row: usize| entry.files.get(row).and_then(|file| self.is_restored(entry, file));
@@ -158,7 +158,8 @@ impl SeriesPlan {
         problems.retain(|problem| is_restored(problem.entry).is_none());
     }
 
-    /// Adds the other files that will not be as the edit left them, once the edits in `free` are taken back.
+    /// Adds conflicts for further files: those that will not be as the edit left them, once the edits in
+    /// `free` are taken back.
     fn add_others(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &HashSet<usize>) {
         let UndoProblems { entry, conflicts, .. } = against;
         for (row, file) in entry.files.iter().enumerate() {
@@ -192,7 +193,7 @@ pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<SeriesStep>
     Ok(steps)
 }
 
-/// Plans as [`plan`] does, and adds the later edits that are in the way to the series.
+/// Plans as [`plan`] does, but adds later edits that are obstacles to the series.
 pub fn plan_with_later(
     workspace: &mut Workspace,
     mut ids: Vec<EditId>,
@@ -209,7 +210,7 @@ pub fn plan_with_later(
     }
 }
 
-/// Takes one edit of a series back. Those before it in the series must have been taken back already.
+/// Takes one edit of a series back. The later edits of the series must have been taken back already.
 pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, SeriesError> {
     serve(workspace, entry)?;
     workspace.recover();
@@ -219,9 +220,9 @@ pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, Ser
     })
 }
 
-/// Selects the edits to take back so that the files are as they were before all edits of the list, which has
-/// the newest first. This is the oldest edit of each undo chain, unless it is not in effect: then its files
-/// have that state already. The list may be filtered. Leaves out bytes that recovery kept.
+/// Selects the edits to take back to get the files as they were before all edits of the list, which has the
+/// newest first: the oldest edit of each undo chain. If that edit is not in effect, it is left out, because
+/// its files have that state already. The list can be filtered. Bytes that recovery kept are left out.
 #[must_use]
 pub fn in_effect(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut chains = HashSet::new();
@@ -260,8 +261,8 @@ fn series_error(error: UndoError, id: &EditId) -> SeriesError {
     }
 }
 
-/// Returns the digest that a file had before an edit, which may have several rows for it; `None` if there was
-/// no such file.
+/// Returns the digest that a file had before an edit, in whose `files` it can occur several times; `None` if
+/// the file did not exist.
 fn before(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
     match rows().find(|file| file.kind == ChangeKind::Removed) {

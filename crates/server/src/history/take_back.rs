@@ -20,10 +20,10 @@ const MAX_EDITS: usize = 1_000;
 /// The maximum number of edits that a lookup reads: more than `MAX_EDITS`, since some may already have been
 /// taken back.
 const MAX_SINCE: usize = 4 * MAX_EDITS;
-/// The maximum bytes of the stories of a response. A story beyond it only counts its files.
+/// The maximum bytes of the stories of a response. Beyond it, a story has only the number of files.
 const MAX_BYTES: usize = 8 << 20;
 
-/// The edits to take back, and whether only to show what that would change.
+/// A request to take edits back, or to show what that would change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakeBack {
     /// The edits.
@@ -32,29 +32,30 @@ pub struct TakeBack {
     pub is_dry_run: bool,
 }
 
-/// The ways to name edits.
+/// The edits that a request names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Which {
     /// These edits.
     These(Vec<EditId>),
-    /// This edit and all later ones that match the query and are in effect.
+    /// This edit and all later edits, as far as they match the query and are in effect.
     Since(EditId, EditQuery),
 }
 
 /// The result of taking edits back, or of a dry run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TakenBack {
-    /// Each edit with its story, in the order in which they are taken back: the newest first.
+    /// The edits, each with its story, in the order in which they are taken back: the newest first.
     pub results: Value,
     /// Whether all edits can be undone, and no undo failed.
     pub is_free: bool,
 }
 
-/// Takes edits back, the newest first. If one of them has a conflict, takes back none, and the stories of
-/// those with conflicts are failures. If one fails later, those before it stay taken back.
+/// Takes edits back, the newest first. If any of them has a conflict, takes none back, and the stories of the
+/// edits with conflicts are failures. If an undo fails later, the undos before it remain.
 ///
-/// Calls `done` with the number of edits that are checked, and afterwards of those that are taken back, and
-/// with the number of all. Once `done` returns false, no further edit is begun.
+/// Calls `done` after each check of an edit, with the number of checked edits, and after each undo, with the
+/// number of undone edits. The second argument is the number of all edits. Once `done` returns false, no
+/// further undo is begun.
 pub fn take_back(
     past: &Past,
     request: &TakeBack,
@@ -77,7 +78,7 @@ pub fn take_back(
         SeriesPlan::new(&workspace, &ids).map_err(|error| fault(&workspace, error))
     };
     let (mut plan, mut steps) = (plan?, Vec::new());
-    // The workspace is unlocked between two edits, so that other requests need not wait for all.
+    // The workspace is unlocked after each edit, so that other requests need not wait for the whole series.
     loop {
         let mut workspace = past.workspace();
         let step = plan.next(&mut workspace).map_err(|error| fault(&workspace, error))?;
@@ -95,7 +96,7 @@ pub fn take_back(
             let story = if let Some(found) = against {
                 failure(series::worded(&workspace, found))
             } else {
-                // If this fails, the story only has less.
+                // If this fails, the story only lacks some data.
                 let _ = series::serve(&mut workspace, entry);
                 turned(of_entry(&workspace, entry, false, &mut known))
             };
@@ -144,7 +145,7 @@ fn in_effect_since(
     if more.is_some() {
         return Err(words::too_many(MAX_EDITS));
     }
-    // Edits with the same time that precede it are not taken back.
+    // Edits that precede `since`, but have the same time, are not taken back.
     if let Some(at) = entries.iter().position(|entry| entry.id == first.id) {
         entries.truncate(at + 1);
     }
@@ -180,7 +181,7 @@ fn fault(workspace: &Workspace, error: SeriesError) -> BoxedProblem {
     }
 }
 
-/// The response, while it is built.
+/// The response, as far as it is built.
 struct Results<'a> {
     past: &'a Past,
     rows: Vec<Value>,

@@ -9,8 +9,8 @@ use rmcp::RoleServer;
 use rmcp::model::{ContentBlock, JsonRpcMessage, ServerResult};
 use rmcp::service::TxJsonRpcMessage;
 
-/// The beginning of a result's text, as `serde_json` writes it. It cannot occur within a string, whose quotes
-/// would be escaped.
+/// The JSON before a result's text, as `serde_json` writes it with an empty text. It cannot occur within a
+/// string, because quotes in strings are escaped.
 const TEXT: &[u8] = br#""content":[{"type":"text","text":""#;
 
 /// Appends an answer as JSON. After an error, `out` may end with a part of the answer.
@@ -27,7 +27,7 @@ pub(super) fn write(mut answer: TxJsonRpcMessage<RoleServer>, out: &mut Vec<u8>)
         out.extend_from_slice(&after);
         return Ok(());
     }
-    // The SDK wrote the result in another form, so `serde_json` writes all of it.
+    // The SDK's types have another form than expected, so `serde_json` writes the whole answer.
     out.truncate(begin);
     if let Some(emptied) = text_of(&mut answer) {
         *emptied = text;
@@ -35,7 +35,7 @@ pub(super) fn write(mut answer: TxJsonRpcMessage<RoleServer>, out: &mut Vec<u8>)
     serde_json::to_writer(out, &answer)
 }
 
-/// Returns the text of a tool's result, if it is the only content.
+/// Returns the text of a tool's result, if the text is the only content.
 fn text_of(answer: &mut TxJsonRpcMessage<RoleServer>) -> Option<&mut String> {
     let JsonRpcMessage::Response(response) = answer else { return None };
     let ServerResult::CallToolResult(result) = &mut response.result else { return None };
@@ -45,7 +45,7 @@ fn text_of(answer: &mut TxJsonRpcMessage<RoleServer>) -> Option<&mut String> {
     }
 }
 
-/// Appends a text, escaped for a JSON string as by `serde_json`.
+/// Appends a text, escaped for a JSON string as `serde_json` escapes it.
 fn escape(text: &str, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     while let Some((plain, byte, after)) = split_at_escaped(rest) {
@@ -65,7 +65,7 @@ fn escape(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Splits a text at the first byte that a JSON string must escape: a quote, a backslash or a control
-/// character. Returns `None` if there is none.
+/// character. Returns `None` if there is no such byte.
 fn split_at_escaped(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);

@@ -1,5 +1,5 @@
-//! Parses a message as it arrives, in a line or in a body, after counting its values. For a text that is
-//! refused, returns an error and the ids of the requests in it.
+//! Parses a message that arrives in a line or in a body, after counting its values. For a refused text,
+//! returns an error and the ids of the requests in the text.
 
 use std::fmt;
 
@@ -27,8 +27,8 @@ pub(super) enum MessageUnit {
     Item,
 }
 
-/// A text that arrived, and the number of its values. It is parsed only once the intake, the budget for
-/// requests, has capacity for the values.
+/// A text that has arrived, and the number of its values. The text is parsed only once the intake, the budget
+/// for requests, has capacity for the values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeighedText<'a> {
     text: &'a [u8],
@@ -45,15 +45,15 @@ pub(super) struct Refused {
     pub(super) error: ErrorData,
 }
 
-/// The answer to a request with an id that no answer can repeat.
+/// The error message for a request whose id cannot be repeated in an answer.
 const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
                      was not carried out";
 
-/// The depth at which the arguments of a call are in its message.
+/// The depth of a call's arguments in its message.
 const ENVELOPE: u64 = 2;
 
-/// The number of bytes that each value of a message counts for. The largest value in memory is an object of
-/// one field.
+/// The number of bytes for which each value of a message counts. The value that takes the most memory is an
+/// object of one field.
 const VALUE: u64 = 640;
 
 /// Returns the bytes that values count towards the limit on requests in progress.
@@ -62,7 +62,7 @@ pub(super) fn bytes_of_values(values: u64) -> usize {
 }
 
 impl<'a> WeighedText<'a> {
-    /// Weighs a text.
+    /// Counts the values of a text.
     pub(super) fn of(text: &'a [u8], limits: &Limits) -> Self {
         // Some programs begin everything that they write with a byte order mark (RFC 8259, section 8.1).
         let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
@@ -70,8 +70,8 @@ impl<'a> WeighedText<'a> {
         Self { text, weight, exceeded: limits.exceeded_by(weight, ENVELOPE) }
     }
 
-    /// Returns the number of values of the parsed message; 0 if it exceeds a limit, because it is not parsed
-    /// whole then.
+    /// Returns the number of values of the parsed message; 0 if the message exceeds a limit, because then it
+    /// is not parsed completely.
     pub(super) fn values(self) -> u64 {
         if self.exceeded.is_some() { 0 } else { self.weight.values }
     }
@@ -135,8 +135,8 @@ fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     })
 }
 
-/// Parses a message that exceeds a limit, without its arguments. Any message that is not a tool call is an
-/// error.
+/// Parses a message that exceeds a limit, without its arguments. For a message that is not a tool call,
+/// returns an error.
 fn parse_without_arguments(
     text: &[u8],
     unit: MessageUnit,
@@ -144,7 +144,7 @@ fn parse_without_arguments(
     exceeded: Exceeded,
 ) -> Result<Message, ErrorData> {
     let bounded = bounded(text, ENVELOPE);
-    // Other parts of the message can exceed the limit, too.
+    // Other parts of the message than the arguments can exceed the limit, too.
     let is_small = limits.exceeded_by(weigh(&bounded), ENVELOPE).is_none();
     match is_small.then(|| serde_json::from_slice::<Message>(&bounded)) {
         Some(Ok(JsonRpcMessage::Request(mut request)))
@@ -161,11 +161,11 @@ fn parse_without_arguments(
     }
 }
 
-/// Describes what is wrong with a text, without quoting it, as it may have text of a file and the error is
-/// logged.
+/// Describes what is wrong with a text, without quoting it: the text may have content of files, and the error
+/// is logged.
 fn error_of(error: &serde_json::Error, unit: MessageUnit) -> ErrorData {
     match error.classify() {
-        // The texts of these errors name positions and kinds, never contents.
+        // The texts of these errors name positions and kinds of values, never the values.
         Category::Syntax | Category::Eof => parse_error(format!("the {unit} is not JSON: {error}")),
         Category::Data | Category::Io => ErrorData::invalid_request(unit.no_message(), None),
     }

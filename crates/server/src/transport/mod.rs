@@ -8,7 +8,7 @@ mod scan;
 pub(crate) mod signals;
 pub mod stdio;
 
-/// Polls a future once. Returns its output, if that is ready.
+/// Polls a future once. Returns its output if the future is ready.
 #[cfg(test)]
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -1,9 +1,9 @@
 //! Reads a tool call, a session's most frequent message, directly from its text.
 //!
-//! The SDK tries each kind of message in turn: it keeps the whole message as values, and makes an error for
-//! each of a dozen kinds of requests before it tries the tool call. This module reads only messages with
-//! exactly the fields below. The SDK reads all others, so it still decides which messages are accepted, and
-//! how they are understood.
+//! The SDK tries each kind of message in turn. It holds the whole message as parsed values, and makes an
+//! error for each of a dozen kinds of requests before it tries the tool call. This module reads only messages
+//! with exactly the fields below. The SDK reads all others, so it still decides which messages are accepted,
+//! and how they are understood.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -52,8 +52,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a field of a call as text: usually valid, sometimes with a value of another kind, missing or
-    /// doubled.
+    /// Returns a field of a call as text. The field is usually valid; sometimes it is missing or doubled, or
+    /// has a value of another kind.
     fn part(
         key: &'static str,
         usual: impl Strategy<Value = String> + 'static,
@@ -133,15 +133,15 @@ mod tests {
         shuffled.prop_map(|parts| object(&parts))
     }
 
-    /// Checks that each call that is read here is equal to what the SDK reads.
+    /// Checks that each call that this module reads is equal to the call that the SDK reads.
     #[test]
     fn agrees_with_the_sdk() {
-        // Without optimisation the SDK needs more stack to read a message than the thread of a test has.
+        // Without optimisation, the SDK needs more stack to read a message than a test's thread has.
         let test = std::thread::Builder::new().stack_size(32 << 20).spawn(|| {
             proptest!(ProptestConfig::with_cases(2_000), |(text in message())| {
                 let by_sdk = serde_json::from_str::<RxJsonRpcMessage<RoleServer>>(&text);
                 if let Some(own) = parse(&text) {
-                    // The `Debug` form shows the contents of messages, but of extensions only the types. So
+                    // The `Debug` form shows the contents of messages, but only the types of extensions. So
                     // the `_meta` is compared separately.
                     prop_assert_eq!(format!("{own:?}"), format!("{:?}", by_sdk.unwrap()));
                     prop_assert_eq!(meta(&own), meta(&serde_json::from_str(&text).unwrap()));

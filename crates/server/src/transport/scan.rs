@@ -1,7 +1,7 @@
 //! Finds the requests in a line or a body that cannot be parsed because it is too long, is broken, or has
 //! several messages.
 //!
-//! It keeps only ids and methods, and never says that a line is well-formed.
+//! The scan keeps only the ids of requests, and does not check whether a line is well-formed.
 
 use rmcp::model::RequestId;
 
@@ -26,7 +26,7 @@ pub(super) struct MessageScan {
     message: Option<u64>,
     /// Whether the line's value is an array.
     batch: bool,
-    /// The last piece that is not blank.
+    /// The kind of the last lexeme that is not blank.
     last: Option<LexemeKind>,
     /// Whether a quote occurred in an impossible place. After it, the text of strings could be mistaken for
     /// structure.
@@ -49,7 +49,7 @@ enum Id {
     Read(RequestId),
 }
 
-/// The place of the scan in a message, at the depth of its keys.
+/// The position of the scan in a message, among the message's own keys and values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Place {
     #[default]

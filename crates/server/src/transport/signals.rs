@@ -26,11 +26,11 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Ignores interrupts from the keyboard from now on. They are meant for another process at the same terminal,
-/// for which this process waits.
+/// Ignores interrupts from the keyboard from now on. They are meant for another process at the same terminal;
+/// this process waits for the other to end.
 pub(crate) fn outlive_interrupts() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // Once tokio handles a signal, it does so until the process ends, even if nobody listens.
+    // Once tokio handles a signal, it handles the signal until the process ends, even if no receiver is left.
     let _within = runtime.enter();
     #[cfg(unix)]
     drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?);

@@ -1,12 +1,13 @@
-//! Decides who may call: the settings of HTTP ([`HttpSettings`]), the bearer token (RFC 6750), and the hosts
-//! and origins.
+//! Decides which requests are accepted, by the settings of HTTP ([`HttpSettings`]): the bearer token (RFC
+//! 6750), the host and the origin.
 //!
-//! The host to which a request is addressed, and the web page from which it comes, keep web pages from
-//! reaching the server through a browser: a page whose own name leads here (DNS rebinding) sends that name as
-//! `Host`, and every page sends its `Origin`.
+//! The checks of host and origin keep web pages from reaching the server through a browser. A page whose own
+//! name resolves to this server's address (DNS rebinding) sends that name as `Host`, and every page sends its
+//! `Origin`.
 //!
-//! Most clients look for OAuth after a 401. They show only the answer to their registration, and only if it
-//! is an error in the form of RFC 7591 (section 3.2.2). So this error says what the server asks for instead.
+//! Most clients look for OAuth after a 401. They show people only the answer to their registration, and only
+//! if it is an error in the form of RFC 7591 (section 3.2.2). So this error says which credentials the server
+//! requires instead.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -25,11 +26,11 @@ use super::body::{self, Body};
 pub struct HttpSettings {
     /// The address to listen at. With port 0 the system chooses a port.
     pub address: SocketAddr,
-    /// The token that a client must send; without one only loopback is served.
+    /// The token that a client must send; if it is `None`, only loopback is served.
     pub token: Option<Token>,
-    /// Names, besides `localhost`, that a `Host` may have.
+    /// Names that are accepted in `Host`, in addition to `localhost` and addresses.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may call, besides the server's own.
+    /// Origins of web pages that may call, in addition to the server's own.
     pub origins: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Makes a token of a text, without the blanks and line ends around it.
+    /// Makes a token from a text, without leading and trailing blanks and line ends.
     pub fn new(text: &[u8]) -> Result<Self, TokenError> {
         let token = text.trim_ascii();
         if token.is_empty() {
@@ -61,8 +62,8 @@ impl Token {
         Ok(Self(Digest::of(token)))
     }
 
-    /// Tells whether a request carries the token. Compares the digests in constant time, so that the time
-    /// tells nothing about the token.
+    /// Tells whether a request carries the token. Compares the digests in constant time, so the time reveals
+    /// nothing about the token.
     pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };
@@ -81,14 +82,15 @@ impl fmt::Debug for Token {
 /// The reason why a request is not served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OriginError {
-    /// It is addressed to a name that is not this server's, or has no `Host`.
+    /// The request is addressed to a name that is not this server's, or has no `Host`.
     Host,
-    /// It is from a web page that may not call.
+    /// The request comes from a web page that may not call.
     Origin,
 }
 
-/// Checks `Host` and `Origin`. A stranger's page never has an address or `localhost` as its name; other names
-/// must be configured. A page may call if it is the server's own, or if its origin is configured.
+/// Checks `Host` and `Origin`. Addresses and `localhost` are accepted as hosts, because the name of a
+/// stranger's page is never one of them; other names must be configured. A page may call if it is the
+/// server's own, or if its origin is configured.
 pub(super) fn check_origin(
     uri: &Uri,
     headers: &HeaderMap,
@@ -114,7 +116,7 @@ pub(super) fn check_origin(
     if is_same || is_configured(origin, settings) { Ok(()) } else { Err(OriginError::Origin) }
 }
 
-/// Returns the origin of a request if it is configured: then its page may read the answer.
+/// Returns the origin of a request if it is configured, so the page may read the answer; otherwise `None`.
 pub(super) fn configured_origin<'a>(
     headers: &'a HeaderMap,
     settings: &HttpSettings,
@@ -146,8 +148,9 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     values.next().is_none().then_some(value)
 }
 
-/// Tells whether OAuth has an endpoint or a document at this path: by RFC 8414 (section 3), RFC 9728 (section
-/// 3.1) or `OpenID` Connect Discovery, or where clients of MCP look if a server has none of these documents.
+/// Tells whether a path can belong to an endpoint or a document of OAuth: by RFC 8414 (section 3), RFC 9728
+/// (section 3.1) or `OpenID` Connect Discovery, or because MCP clients try the path if a server has none of
+/// these documents.
 pub(super) fn is_oauth(path: &str) -> bool {
     let is_of = |part: &str| part.starts_with("oauth-") || part == "openid-configuration";
     matches!(path, "/register" | "/authorize" | "/token")

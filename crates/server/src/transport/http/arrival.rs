@@ -1,5 +1,5 @@
-//! Reads the body of a request as it arrives, and splits one of several messages, a batch of revision
-//! 2025-03-26. The body gets capacity before its bytes are kept, and a limited time.
+//! Reads the body of a request as it arrives. Splits a batch, that is, a body of several messages by revision
+//! 2025-03-26. The body gets capacity before its bytes are kept, and must arrive in a limited time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::json::{LexemeKind, Lexer};
 /// capacity does not count.
 const MAX_TIME: Duration = Duration::from_mins(1);
 
-/// The time that a body has to arrive while other requests wait for capacity. Each MiB that has arrived adds
-/// `GRACE_PER_MIB`.
+/// The time in which a body must arrive while other requests wait for capacity. Each MiB that has arrived
+/// adds `GRACE_PER_MIB`.
 const GRACE: Duration = Duration::from_secs(5);
 const GRACE_PER_MIB: Duration = Duration::from_secs(1);
 
@@ -26,13 +26,13 @@ pub(super) const INITIAL_CAPACITY: u32 = 64;
 /// The reason why a body was not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BodyError {
-    /// It is longer than the limit.
+    /// The body is longer than the limit.
     TooLong,
-    /// It ended before its declared length, or broke the framing of HTTP.
+    /// The body ended before its declared length, or broke the framing of HTTP.
     Broken,
-    /// It took too long.
+    /// The body took longer than `MAX_TIME`.
     Late,
-    /// It arrived slowly while other requests waited for capacity.
+    /// The body arrived too slowly while other requests waited for capacity.
     Slow,
     /// The process ends.
     Ended,
@@ -95,8 +95,8 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
-/// Reads and discards the rest of an unwanted body, because a client whose connection is closed while it
-/// sends sees a connection error instead of the response. Stops after `limit` bytes, or after the time
+/// Reads and discards the rest of an unwanted body, because a client whose connection is closed while the
+/// client sends sees a connection error instead of the response. Stops after `limit` bytes, or after the time
 /// `GRACE`.
 pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize, intake: &Intake) {
     let deadline = Instant::now() + GRACE;
@@ -121,20 +121,20 @@ fn bytes(kib: u32) -> usize {
     (kib as usize).saturating_mul(1024)
 }
 
-/// The most messages of a batch.
+/// The maximum number of messages in a batch.
 pub(super) const MAX_BATCH: usize = 100;
 
-/// The reason why a list is no batch.
+/// The reason why a list is not accepted as a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoBatch {
-    /// It has no items.
+    /// The list has no items.
     Empty,
-    /// It has more than [`MAX_BATCH`].
+    /// The list has more than [`MAX_BATCH`] items.
     TooMany,
 }
 
-/// Splits a list into the texts of its items, by strings and nesting alone; the items are parsed later.
-/// Returns `None` for a text that is no list.
+/// Splits a JSON array into the texts of its items, by strings and nesting alone; the items are parsed later.
+/// Returns `None` for a text that is not an array.
 pub(super) fn batch(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     let text = text.trim_ascii();
     let inside = text.strip_prefix(b"[")?.strip_suffix(b"]")?;
@@ -146,7 +146,7 @@ pub(super) fn batch(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     while let Some(piece) = lexer.next(&mut rest) {
         let at = text.len() - rest.len() - piece.bytes.len();
         match (piece.kind, piece.depth) {
-            // Something follows the end of the list.
+            // Something follows the end of the array.
             (LexemeKind::Close, 0) if !rest.is_empty() => return None,
             (LexemeKind::Close, 0) | (LexemeKind::Comma, 1) => {
                 items.push(text.get(begin..at)?);

@@ -1,4 +1,4 @@
-//! The body of a response: one text, or events as they occur, such as the progress of a call in work.
+//! The body of a response: one text, or a stream of events, such as the progress of a call in work.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -29,7 +29,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// Makes the connection count as working until the body has been passed to it.
+    /// Makes the connection count as working until the whole body has been passed to it.
     pub(super) fn during(self, work: ConnectionWork) -> Self {
         Self { work: Some(work), ..self }
     }
@@ -61,7 +61,7 @@ impl HttpBody for Body {
     }
 }
 
-/// Makes a response of plain text, for people.
+/// Makes a response of plain text, for people to read.
 pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     of(status, "text/plain; charset=utf-8", text)
 }
@@ -81,8 +81,8 @@ pub(super) fn answer(status: StatusCode, answer: TxJsonRpcMessage<RoleServer>) -
     json(status, written.map(|()| bytes))
 }
 
-/// Makes the response to a request that was not carried out. If `id` is `None`, the id in it is null
-/// (JSON-RPC 2.0, section 5).
+/// Makes the response to a rejected request. If `id` is `None`, the response has null as its id (JSON-RPC
+/// 2.0, section 5).
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorData) -> Response<Body> {
     json(status, serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})))
 }
@@ -94,7 +94,7 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     response
 }
 
-/// Makes a response of any kind.
+/// Makes a response of any content type.
 pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::from(Full::new(text.into())));
     *response.status_mut() = status;
@@ -108,7 +108,7 @@ pub(super) fn events(first: TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Res
     stream(Events { first: Some(event(first)), rest, ended })
 }
 
-/// Makes a response of server-sent events. Each frame has whole events.
+/// Makes a response of server-sent events. Each frame has only whole events.
 pub(super) fn stream(
     events: impl HttpBody<Data = Bytes, Error = Infallible> + Send + 'static,
 ) -> Response<Body> {
@@ -116,7 +116,7 @@ pub(super) fn stream(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Without this header, nginx would hold the events back.
+    // Without this header, nginx would buffer the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,5 +1,5 @@
-//! Connections: accepted while there are places, and served until the client or the process ends them, or the
-//! client leaves a response unread for too long. This module knows no paths.
+//! Accepts connections while there are places, and serves them until the client or the process ends them, or
+//! until the client leaves a response unread for too long. This module knows no paths.
 
 use std::convert::Infallible;
 use std::io;
@@ -44,7 +44,7 @@ pub(super) struct ConnectionEnds {
 
 /// The responder to the requests of all connections.
 pub(super) trait Responder: Send + Sync + 'static {
-    /// Answers any request of the connection at this place.
+    /// Answers any request of the connection that has this place.
     fn answer(
         &self,
         request: Request<Incoming>,
@@ -53,7 +53,7 @@ pub(super) trait Responder: Send + Sync + 'static {
 }
 
 /// Accepts connections for ever, as places become free. Once `stopped` changes, each connection ends after
-/// the answer in work.
+/// the request that is in work is answered.
 pub(super) async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
@@ -135,7 +135,7 @@ struct WriteTimeout<S> {
 }
 
 impl<S> WriteTimeout<S> {
-    /// Makes a stream that fails after this time.
+    /// Makes a stream whose writes fail after this time.
     fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, stalled: None }
     }
@@ -212,7 +212,7 @@ mod tests {
                 Poll::Pending => (None, near.stalled.is_some()),
             };
             assert_eq!(poll(&[0; 10]), (None, true));
-            // It is enough that the other end takes a part: then the time begins anew.
+            // If the other end reads even a part, the time begins anew.
             far.read_exact(&mut [0; 5]).await.unwrap();
             assert_eq!(poll(&[0; 10]), (Some(5), false));
             assert_eq!(poll(&[0; 10]), (None, true));

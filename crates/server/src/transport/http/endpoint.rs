@@ -1,4 +1,4 @@
-//! The paths of the endpoint, and the checks of a request up to the message in its body, in their order.
+//! Serves the paths of the endpoint. Checks a request in a fixed order, up to the message in its body.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,13 +39,13 @@ pub(super) struct Endpoint {
     intake: Arc<Intake>,
 }
 
-/// The header of a session's id. Clients of the revisions before 2026-07-28 send it with each request, as
-/// they got it in the answer to `initialize`. This server has no sessions: the value tells whichever process
-/// serves a request that the client shows views. Other clients do not get the header.
+/// The header of a session's id. Clients of the revisions before 2026-07-28 receive it in the answer to
+/// `initialize`, and send it with each request. This server has no sessions. It gives the header only to
+/// clients that show views, and the value tells the process that serves a later request so.
 const SESSION: &str = "mcp-session-id";
 const WITH_VIEWS: &str = "views";
 
-/// A response that ends the checks of a request.
+/// A response that ends the checks of a request early, usually by rejecting it.
 type Refusal = Box<Response<Body>>;
 
 /// The outcome of a message.
@@ -108,8 +108,8 @@ impl Endpoint {
         response
     }
 
-    /// Answers that the process serves. Anybody may ask, with any `Host`, because load balancers have no
-    /// token.
+    /// Answers that the process serves. Accepts requests from anybody, with any `Host`, because load
+    /// balancers have no token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
             body::text(StatusCode::OK, "ok\n")
@@ -118,7 +118,8 @@ impl Endpoint {
         }
     }
 
-    /// Answers whether edits are carried out now, or why they are refused. Anybody may ask, as for `healthz`.
+    /// Answers that edits are carried out now, or the reason why they are refused. Accepts requests from
+    /// anybody, like `healthz`.
     fn readyz(&self, method: &Method) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return not_allowed("GET, HEAD");
@@ -129,7 +130,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the metrics to a client that may call tools.
+    /// Answers with the metrics. Accepts only requests from clients that may call tools.
     fn metrics(&self, request: &Parts, place: &Arc<ConnectionPlace>) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
         if request.method != Method::GET {
@@ -143,7 +144,7 @@ impl Endpoint {
     fn admit(&self, request: &Parts) -> Result<(), Refusal> {
         check_origin(&request.uri, &request.headers, &self.settings)
             .map_err(|error| Box::new(forbidden(error)))?;
-        // A browser first asks what it may send, without the token.
+        // A browser sends a preflight request without the token, to learn what it may send.
         let is_preflight = request.method == Method::OPTIONS;
         let token = self.settings.token.as_ref().filter(|_| !is_preflight);
         if token.is_some_and(|token| !token.is_in(&request.headers)) {
@@ -242,8 +243,8 @@ impl Endpoint {
         Ok(answers(begun).await)
     }
 
-    /// Begins to serve a message. Answers it at once if the result is at hand and the client accepts JSON.
-    /// `share` must have room for the message.
+    /// Begins to serve a message. If the result is at hand and the client accepts JSON, answers the message
+    /// at once. `share` must have room for the message.
     fn begin(
         &self,
         headers: &HeaderMap,
@@ -281,7 +282,7 @@ impl Endpoint {
     }
 
     /// Makes the response to a request whose body was not read. The connection is then closed, because the
-    /// rest of the body is not wanted.
+    /// rest of the body is not read.
     fn unread(&self, unread: BodyError) -> Response<Body> {
         match unread {
             BodyError::TooLong => {
@@ -333,7 +334,7 @@ async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
     body::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
-/// Waits for the first message of a call. If it is the answer, it is the whole response. Any other message
+/// Waits for the first message of a call. If this is the answer, it is the whole response. Any other message
 /// begins a stream of events, if the client accepts events.
 async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     let begins_with_views = exchange.begins_with_views;
@@ -341,7 +342,7 @@ async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersio
     if begins_with_views {
         let headers = response.headers_mut();
         headers.insert(SESSION, HeaderValue::from_static(WITH_VIEWS));
-        // Without this, a page of a configured origin could not read the header.
+        // Without this header, a page of a configured origin could not read the session's id.
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SESSION));
     }
     response
@@ -359,7 +360,7 @@ async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVer
     body::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")
 }
 
-/// Returns the status of an answer. From revision 2026-07-28 on, some errors have a status of their own. In
+/// Returns the status of an answer. From revision 2026-07-28 on, some errors have their own HTTP status. In
 /// earlier revisions, a JSON-RPC error has the HTTP status of a success.
 fn status_of(message: &TxJsonRpcMessage<RoleServer>, revision: &ProtocolVersion) -> StatusCode {
     let JsonRpcMessage::Error(error) = message else { return StatusCode::OK };

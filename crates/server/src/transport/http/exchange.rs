@@ -1,4 +1,4 @@
-//! One request over HTTP, served by a session of its own that ends with the answer.
+//! Serves one request over HTTP, in a session of its own, which ends with the answer.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -26,13 +26,13 @@ pub(super) struct Exchange {
     pub(super) begins_with_views: bool,
 }
 
-/// A value in the extensions of a request in work. It holds the share, because the extensions live until the
+/// Holds the share of a request in work. This value is among the request's extensions, which live until the
 /// handler has ended.
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision. `shows_views` tells whether the client shows views. The share
-/// is held until the work has ended, even if the client has disconnected.
+/// Begins to serve a request of this revision. `shows_views` is whether the client shows views. The share is
+/// held until the work has ended, even if the client has disconnected.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,
@@ -57,7 +57,7 @@ pub(super) fn begin(
     Exchange { messages, withdrawal, begins_with_views }
 }
 
-/// Tells whether a message is the answer, which is the last message.
+/// Tells whether a message is the answer, which is the last message of an exchange.
 pub(super) fn is_last(message: &TxJsonRpcMessage<RoleServer>) -> bool {
     matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
@@ -100,7 +100,8 @@ struct OneRequest {
 impl Transport<RoleServer> for OneRequest {
     type Error = Infallible;
 
-    /// Sends without waiting, and never fails: a client that has disconnected has withdrawn its request.
+    /// Sends without waiting, and never fails: if the client has disconnected, the request counts as
+    /// withdrawn.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,

@@ -41,7 +41,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
     }
 }
 
-/// Tells whether a range has the weight zero (RFC 9110, section 12.4.2).
+/// Tells whether a media range has the weight zero (RFC 9110, section 12.4.2).
 fn is_refused(range: &str) -> bool {
     range.split(';').skip(1).any(|parameter| {
         let parameter = parameter.trim();
@@ -59,8 +59,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Tells whether the headers say that the body is not compressed. A compressed body could be small on arrival
-/// and large in memory.
+/// Tells whether the headers say that the body is not compressed. A compressed body can be small when it
+/// arrives and large in memory.
 pub(super) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
@@ -132,7 +132,7 @@ pub(super) fn check(
     Ok(revision)
 }
 
-/// Returns the status of a request that is not carried out.
+/// Returns the HTTP status of the response to a rejected request.
 pub(super) fn status_of(error: &ErrorData) -> StatusCode {
     if error.code == ErrorCode::METHOD_NOT_FOUND { StatusCode::NOT_FOUND } else { StatusCode::BAD_REQUEST }
 }

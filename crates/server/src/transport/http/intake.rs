@@ -1,10 +1,11 @@
-//! The common budget for bodies that are still arriving and for requests in work.
+//! The common memory budget for bodies that are still arriving and for requests in work.
 //!
-//! Each request has a place with some capacity, so that a small request need not wait for large ones. It
-//! takes more capacity piece by piece, each piece before it keeps the bytes. If the budget is used up, the
-//! request waits, and so does its client, whose bytes stay in the system's buffers. Requests that each hold a
-//! part could wait for one another forever. So one request at a time may exceed the budget until its work has
-//! ended. While a request waits, bodies that arrive slowly are rejected.
+//! Each request has a place with some capacity, so a small request need not wait for large ones. As more of
+//! its body arrives, a request takes more capacity, each time before it keeps the bytes. If the budget is
+//! used up, the request waits. Its client also waits, because the client's bytes stay in the system's
+//! buffers. Requests that each hold a part of the budget could wait for one another forever. So one request
+//! at a time may exceed the budget, until its work has ended. While a request waits, bodies that arrive
+//! slowly are rejected.
 
 use std::sync::Arc;
 
@@ -14,10 +15,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 #[derive(Debug)]
 pub(super) struct Intake {
     size: usize,
-    /// A permit for each request that may still begin.
+    /// Has a permit for each request that may still begin.
     places: Arc<Semaphore>,
     capacity: Arc<Semaphore>,
-    /// The permit of the one request that may exceed the budget.
+    /// Has the permit for the one request that may exceed the budget.
     beyond: Arc<Semaphore>,
     state: watch::Sender<State>,
 }
@@ -101,7 +102,8 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Adds capacity for `kib` KiB. Waits until the budget has it.
+    /// Adds capacity for `kib` KiB. Waits until the budget has it, or until this request may exceed the
+    /// budget.
     pub(super) async fn grow(&mut self, kib: u32) -> Result<(), Ended> {
         let intake = Arc::clone(&self.intake);
         if intake.state.borrow().ended {
@@ -116,8 +118,8 @@ impl Share {
         }
         let _waiting = Waiting::of(&intake);
         let held = self.capacity.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // A request that needs more than the whole budget would wait for its own share, and block other
-        // requests.
+        // A request that needs more than the whole budget would wait for its own share to become free, and
+        // block other requests.
         let can_fit = held + kib as usize <= intake.size;
         // The semaphores are never closed, so acquiring cannot fail.
         tokio::select! {

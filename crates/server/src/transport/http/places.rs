@@ -1,8 +1,8 @@
 //! Limits the number of open connections, and chooses which connection to close for a new one.
 //!
 //! A client without the token can open connections, and be slow on each of them. So a new connection is
-//! always accepted if another one may be closed for it. Connections without any admitted request are closed
-//! first, the oldest of them before the others; then connections whose last request has been answered. A
+//! always accepted if another connection may be closed for it. Connections without an admitted request are
+//! closed first, beginning with the oldest; then connections whose last request has been answered. A
 //! connection with a request in progress is never closed.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) struct Places {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// The number of events so far, which orders them.
+    /// The number of events so far. The number of an event is its rank in time.
     events: u64,
     connections: BTreeMap<u64, Connection>,
 }
@@ -47,7 +47,7 @@ enum ConnectionState {
     Working,
 }
 
-/// Resolves when a connection is to be closed.
+/// Resolves when the connection must be closed.
 pub(super) type Closed = oneshot::Receiver<Infallible>;
 
 impl Places {
@@ -57,8 +57,8 @@ impl Places {
         Arc::new(Self { count, free, open: Mutex::default(), has_rested: Notify::new() })
     }
 
-    /// Takes a place for a connection. If none is free, closes another connection, or waits while all of them
-    /// are working.
+    /// Takes a place for a connection. If none is free, closes another connection; if all connections are
+    /// working, waits.
     pub(super) async fn take(self: &Arc<Self>) -> (ConnectionPlace, Closed) {
         let mut is_closing = false;
         loop {
@@ -81,7 +81,7 @@ impl Places {
 
     /// Waits until no connection is open.
     pub(super) async fn until_free(&self) {
-        // The semaphore is never closed, so this only waits.
+        // The semaphore is never closed, so acquiring cannot fail.
         let _ = self.free.acquire_many(self.count).await;
     }
 
@@ -93,7 +93,7 @@ impl Places {
         (ConnectionPlace { places: Arc::clone(self), id, _free: free }, closed)
     }
 
-    /// Closes the connection with the lowest state. Returns false if all are working.
+    /// Closes the connection with the lowest state. Returns false if there is none, or all are working.
     fn close_one(&self) -> bool {
         let mut open = self.lock();
         let first = open.connections.iter().min_by_key(|(_, connection)| connection.state);
@@ -103,7 +103,7 @@ impl Places {
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        // A panic under this lock leaves no half-made change.
+        // A panic while this lock is held leaves no half-made change.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

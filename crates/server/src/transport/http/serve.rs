@@ -19,8 +19,8 @@ use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
 
-/// The maximum number of open connections. They are at most half of the files that the process may have open,
-/// because the other half is for the work.
+/// The maximum number of open connections. It is lower if half of the files that the process may have open
+/// are fewer: the work needs the other half.
 const CONNECTIONS: u32 = 1_024;
 
 /// The maximum number of requests that arrive or are in work at a time. Requests whose clients have
@@ -34,11 +34,11 @@ const INTAKE: u32 = 64 << 10;
 /// The time that clients have to read the last answers at the end of the process, once no call is in work.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// The time, beyond its own limit, that a call in work has to answer at the end of the process. A withdrawn
-/// call has the same time to stop.
+/// The time that a call in work has at the end of the process to answer, in addition to the time limit of
+/// calls. A withdrawn call has the same time to stop.
 const WITHDRAWN: Duration = Duration::from_secs(5);
 
-/// A listening socket, for which no thread has been started yet.
+/// A listening socket. No thread has been started for it yet.
 #[derive(Debug)]
 pub struct Listener {
     listener: StdListener,
@@ -62,8 +62,8 @@ impl Listener {
 }
 
 /// Serves until SIGTERM, or an interrupt from the keyboard. Then no more connections are accepted, calls that
-/// change nothing are cancelled, and edits are answered within the time that a call may work. Clients have
-/// some seconds to read the answers. A second signal ends the process at once.
+/// change nothing are cancelled, and edits are finished and answered within the time limit of a call. Clients
+/// have some seconds to read the answers. A second signal ends the process at once.
 pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(async {

@@ -1,8 +1,8 @@
-//! Lines of input: cut from its chunks, and read: a message, a request to be answered with an error, or
-//! nothing.
+//! Cuts the chunks of input into lines, and parses each line. The result is a message, a request to be
+//! answered with an error, or nothing.
 //!
-//! Only lines that look like requests are answered, because two peers that answered each other's errors would
-//! never stop.
+//! Of the lines that cannot be served, only those that look like requests are answered: two peers that
+//! answered each other's errors would never stop.
 
 use memchr::memchr;
 use rmcp::RoleServer;
@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::transport::message::{self, MessageUnit, WeighedText};
 use crate::transport::scan::MessageScan;
 
-/// The most bytes of a line's buffer that are kept for the next line.
+/// The maximum capacity of a line's buffer that is kept for the next line.
 const KEPT: usize = 1 << 20;
 
 /// A line of the input, without its end.
@@ -21,7 +21,7 @@ const KEPT: usize = 1 << 20;
 pub(super) enum Line<'a> {
     /// The whole line.
     Whole(&'a [u8]),
-    /// It was longer than the limit, and only this scan of it was kept.
+    /// A line that was longer than the limit. Only its scan was kept.
     TooLong(MessageScan),
 }
 
@@ -29,14 +29,14 @@ pub(super) enum Line<'a> {
 #[derive(Debug)]
 pub(super) struct Framer {
     limit: usize,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not arrived yet.
     begun: Vec<u8>,
-    /// The scan of such a line that has passed the limit.
+    /// The scan of an unended line that has exceeded the limit.
     skipped: Option<MessageScan>,
 }
 
 impl Framer {
-    /// Cuts lines of at most `limit` bytes, their ends not counted.
+    /// Makes a cutter of lines of at most `limit` bytes, without their ends.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, begun: Vec::new(), skipped: None }
     }
@@ -64,8 +64,7 @@ impl Framer {
         (part.len() + 1, self.finish(read))
     }
 
-    /// Ends the line that was begun, at the end of input. Returns the result of `read`; `None` if no line was
-    /// begun.
+    /// Ends an unended line at the end of input. Returns the result of `read`; `None` if no line was begun.
     pub(super) fn finish<T>(&mut self, read: impl FnOnce(Line<'_>) -> T) -> Option<T> {
         if let Some(scan) = self.skipped.take() {
             return Some(read(Line::TooLong(scan)));
@@ -80,8 +79,8 @@ impl Framer {
     }
 }
 
-/// The minimum number of bytes that a request in work counts for, in addition to its line. They stand for its
-/// answer, which is usually no longer.
+/// The number of bytes that a request in work counts for, in addition to its line. They stand for the answer,
+/// which usually is not longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
 /// A parsed line of input.
@@ -130,7 +129,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the lines of an input, each ended by `|`; `#` and the ids for one that was too long.
+    /// Returns the lines of an input, each followed by `|`. For a line that was too long, returns `#` and the
+    /// ids.
     fn lines<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> String {
         let mut framer = Framer::new(limit);
         let mut out = String::new();

@@ -1,5 +1,5 @@
-//! A second thread. While many calls wait in the input, it answers some of those whose results are at hand
-//! (`protocol::at_hand`).
+//! Runs a second thread. While many calls wait in the input, it answers some of the calls whose results are
+//! at hand (`protocol::at_hand`).
 
 use std::io;
 use std::sync::Arc;
@@ -16,14 +16,15 @@ use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
 use crate::transport::answer;
 
-/// The maximum number of calls that may wait for the thread. They are enough to keep it busy, and so few that
-/// both threads run out of work at about the same time.
+/// The maximum number of calls that may wait for the thread. They are enough to keep the thread busy, and so
+/// few that both threads run out of work at about the same time.
 const ROOM: usize = 8;
 
 /// A request that [`Shared::begin`] has recorded, and the beginning of its session.
 type Task = (RxJsonRpcMessage<RoleServer>, Option<Arc<Begun>>);
 
-/// The handle of the thread. Once it is dropped, the thread answers the calls that still wait, and ends.
+/// The handle of the thread. Once the handle is dropped, the thread answers the calls that still wait, and
+/// ends.
 #[derive(Debug)]
 pub(super) struct SecondThread {
     sender: Sender<Task>,
@@ -51,7 +52,8 @@ impl SecondThread {
     }
 
     /// Gives the thread a request that [`Shared::begin`] has recorded. The thread passes the request to
-    /// [`Shared::leave`] if the result is not at hand. Returns the request if the thread has ended.
+    /// [`Shared::leave`] if the result is not at hand. Returns the request to the caller if the thread has
+    /// ended.
     pub(super) fn give(
         &self,
         message: RxJsonRpcMessage<RoleServer>,

@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Serves until the end of input. The end of the parent process counts as the end of input, because a leaked
 /// copy of the pipe can keep the input open. If this is the first process of a container, a signal counts as
 /// the end of input, too; a second signal ends the process at once. It is not an error if a client ends
-/// before it has sent anything, or stops reading.
+/// before it has sent anything, or stops reading the output.
 pub fn serve(server: Server) -> io::Result<()> {
     let server = server.remembering();
     let limits = server.context().config.limits.clone();
@@ -87,7 +87,7 @@ async fn end_of_parent() {
     }
 }
 
-/// A stream of input that this process can end.
+/// An input stream that this process can end.
 struct Stoppable<R> {
     input: R,
     /// Receives a message when the stream must end.

@@ -1,5 +1,5 @@
-//! The data that the reader, the writer and the requests of a session share: the requests in work, and the
-//! answers that wait to be written.
+//! Holds the data that the reader, the writer and the requests of a session share: the requests in work, and
+//! the answers that wait to be written.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -19,8 +19,8 @@ use crate::context::Withdrawal;
 /// input is read.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
-/// The maximum capacity of a buffer of answers that is used again: enough for a file of 1 MiB. The first use
-/// of new memory takes as long as writing it out.
+/// The maximum capacity of a buffer of answers that is reused: enough for a file of 1 MiB. Buffers are reused
+/// because the first use of new memory takes as long as writing it out.
 const KEPT: usize = 4 << 20;
 
 /// The state that the reader, the writer and the requests in work share.
@@ -33,25 +33,25 @@ pub(super) struct State {
     requests: usize,
     /// The requests that are not answered yet.
     unanswered: HashMap<RequestId, Withdrawal>,
-    /// The `initialize` among them. Later messages wait, because it decides how they are answered.
+    /// The unanswered `initialize`. Later messages wait, because it decides how they are answered.
     initializing: Option<RequestId>,
-    /// The number of bytes that are in work or wait to be written.
+    /// The number of bytes of requests in work and of answers that wait to be written.
     pub(super) held: usize,
-    /// Requests in work that the second thread has left to the session.
+    /// Requests in work that the second thread has passed on to the session.
     left: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
     /// Whether no more answers will come.
     closed: bool,
-    /// Set when the writer has ended, with the error that ended it.
+    /// The result of the writer, once it has ended.
     written: Option<Result<(), io::ErrorKind>>,
     reader: Option<Waker>,
     writer: Option<Waker>,
     end: Option<Waker>,
 }
 
-/// A value in the extensions of a request in work. It holds the request's share, because the extensions live
-/// until the handler has ended.
+/// Holds the share of a request in work. This value is among the request's extensions, which live until the
+/// handler has ended.
 #[derive(Clone)]
 pub(super) struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
@@ -71,12 +71,12 @@ impl Drop for Share {
 
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic under this lock leaves no half-made change.
+        // A panic while this lock is held leaves no half-made change.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a request. Returns false if another request with its id is not answered yet, because the
-    /// client could not tell the two answers apart.
+    /// Records a request. Returns false, and records nothing, if another request with its id is not answered
+    /// yet: the client could not distinguish the two answers.
     pub(super) fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
         if state.unanswered.contains_key(id) {
@@ -115,27 +115,28 @@ impl Shared {
         if wait { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    /// Leaves a request in work, whose result was not at hand, to the session.
+    /// Passes a request in work, whose result was not at hand, on to the session.
     pub(super) fn leave(&self, message: RxJsonRpcMessage<RoleServer>) {
         let mut state = self.lock();
         state.left.push_back(message);
         wake(&mut state.reader);
     }
 
-    /// Takes a request that was left to the session.
+    /// Takes a request that was passed on to the session.
     pub(super) fn take_left(&self) -> Option<RxJsonRpcMessage<RoleServer>> {
         self.lock().left.pop_front()
     }
 
-    /// Withdraws a request: its answer is no longer wanted. Returns false if there is no such request.
+    /// Withdraws a request, because its client no longer waits for the answer. Returns false if no unanswered
+    /// request has this id.
     pub(super) fn withdraw(&self, id: &RequestId) -> bool {
         let state = self.lock();
         let withdrawal = state.unanswered.get(id);
         withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
     }
 
-    /// Records that a request is answered. Returns whether the answer must be written: not if the request
-    /// stopped because it was withdrawn.
+    /// Records that a request is answered. Returns whether the answer must be written, which is false if the
+    /// work has stopped because the request was withdrawn.
     pub(super) fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
         let id = match answer {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -153,8 +154,8 @@ impl Shared {
         !withdrawal.is_some_and(|withdrawal| withdrawal.is_acknowledged())
     }
 
-    /// Answers a request with an error. If its id cannot be read, the answer has null as the id (JSON-RPC
-    /// 2.0, section 5), where the SDK, like revision 2026-07-28, leaves it out.
+    /// Answers a request with an error. If the request's id cannot be read, the answer has null as its id
+    /// (JSON-RPC 2.0, section 5). The SDK and revision 2026-07-28 would leave the id out.
     pub(super) fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
         let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
         // An error here is ignored: the writer's own error ends the session.
@@ -179,7 +180,7 @@ impl Shared {
     }
 
     /// Takes all waiting answers, and leaves an empty buffer for the next ones. Returns `None` once no more
-    /// can come.
+    /// answers can come.
     fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.lock();
         if !state.answers.is_empty() {
@@ -192,7 +193,7 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Writes all answers. Once no more can come, fails if nobody reads from the output for the time
+    /// Writes all answers. Once no more answers can come, fails if nobody reads from the output for the time
     /// `patience`.
     pub(super) async fn write(
         &self,

@@ -1,13 +1,12 @@
-//! Standard input and output as asynchronous streams, if possible without passing each message between
+//! Opens standard input and output as asynchronous streams, if possible without passing each message between
 //! threads.
 //!
-//! - A pipe goes through tokio's reactor. It is opened a second time through `/proc` (Linux), so that reads
-//!   and writes do not block, while the flags that the stream shares with the parent process stay as they
-//!   are.
-//! - A socket, which Node gives its children, goes through the reactor, too. It cannot be opened again, so
-//!   each system call on it has a flag not to block.
-//! - Anything else (a file, a terminal, every stream on other systems) has a thread of its own for as long as
-//!   the process lives.
+//! - A pipe goes through tokio's reactor. It is opened a second time through `/proc` (Linux). So reads and
+//!   writes do not block, and the flags that the standard stream shares with the parent process stay
+//!   unchanged.
+//! - A socket, which Node gives its child processes, goes through the reactor, too. A socket cannot be opened
+//!   again, so each system call on it has the flag not to block.
+//! - Any other stream (a file, a terminal, a pipe on a system other than Linux) has its own thread.
 //!
 //! Input and output need not be of the same kind.
 
@@ -53,12 +52,13 @@ mod pipe {
     use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
-    /// The capacity that a pipe for output gets: as much as the system gives to any user by default. With the
-    /// usual 64 KiB, a read of 1 MB takes a tenth longer.
+    /// The capacity that is set for an output pipe: the default maximum for a user without privileges. With
+    /// the usual 64 KiB, a read of 1 MB takes a tenth longer.
     const ROOM: usize = 1 << 20;
 
-    /// Opens a stream's pipe again, without blocking. Returns `None` if the stream is not a pipe, if the pipe
-    /// may not be opened (it can belong to another user), or if its other end is closed.
+    /// Opens a stream's pipe again, as a non-blocking one. Returns `None` if the stream is not a pipe, if the
+    /// system does not permit to open the pipe (it can belong to another user), or if the pipe's other end is
+    /// closed.
     pub(super) fn reopened(stream: &impl AsFd, write: bool) -> Option<OwnedFd> {
         let own = stream.as_fd();
         if !is_pipe(&File::from(own.try_clone_to_owned().ok()?)) {
@@ -71,7 +71,8 @@ mod pipe {
             return None;
         }
         if write {
-            // If the limit is smaller, or the user has too many such pipes, the capacity stays as it is.
+            // If the system's limit is lower, or the user has too many such pipes, the capacity stays
+            // unchanged.
             let _ = rustix::pipe::fcntl_setpipe_size(&file, ROOM);
         }
         Some(file.into())
@@ -167,12 +168,12 @@ mod socket {
 #[derive(Debug)]
 struct ThreadInput {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
-    /// The rest of a chunk.
+    /// The rest of the current chunk.
     left: io::Cursor<Vec<u8>>,
 }
 
 impl ThreadInput {
-    /// Starts the thread. Its read blocks until input comes, if need be until the process ends.
+    /// Starts the thread. The thread's read blocks until input arrives, possibly until the process ends.
     fn start(mut stream: impl io::Read + Send + 'static) -> io::Result<Self> {
         let (sender, chunks) = mpsc::channel(1);
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {

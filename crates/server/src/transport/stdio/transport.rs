@@ -1,8 +1,8 @@
 //! The SDK's transport over a pair of streams: the messages of a session, each on a line.
 //!
-//! One task writes, so that answers never mix, and answers that are ready at the same time are written
-//! together. The bytes of requests in work and of unwritten answers are counted. While they are too many, no
-//! more input is read.
+//! A single task writes all answers, so they never mix, and answers that are ready at the same time are
+//! written together. The bytes of requests in work and of unwritten answers are counted. While they are too
+//! many, no more input is read.
 
 use std::fmt;
 use std::io;
@@ -36,8 +36,8 @@ const CHUNK: usize = 1 << 16;
 /// The number of calls that are answered in a row before other tasks run, such as the writing of answers.
 const IN_A_ROW: u32 = 32;
 
-/// The minimum number of lines, as long as the call's, that must wait behind a call to give it to the second
-/// thread: waking the thread takes as long as some calls.
+/// The number of further lines, of the length of a call's line, that must wait before the call is given to
+/// the second thread: waking the thread takes as long as some calls.
 const MANY: usize = 16;
 
 /// The time that the last answers may stay unread, once the input has ended and all requests have been
@@ -46,24 +46,25 @@ pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A transport of one message per line.
 ///
-/// It reports the end of input only when every received request has been handled, however long that takes,
-/// because the SDK by itself gives them only five seconds. A closed output counts as the end of input, too.
+/// It reports the end of input to the SDK only when every received request has been handled, however long
+/// that takes, because the SDK would give the requests only five seconds. A closed output counts as the end
+/// of input, too.
 pub struct LineTransport<R> {
     input: BufReader<R>,
     framer: Framer,
     limits: Limits,
     ended: bool,
     shared: Arc<Shared>,
-    /// The server that answers the calls whose results are at hand. It ends with the input.
+    /// The server that answers the calls whose results are at hand. It is ended at the end of input.
     server: Option<Server>,
-    /// The name in the client's `initialize`, until that is answered.
+    /// The client's name in the `initialize`, until the `initialize` is answered.
     client: Option<String>,
     /// The beginning of the session.
     begun: Option<Arc<Begun>>,
-    /// The thread that answers some of the calls when many wait; `None` until it is needed, `Err` if it
+    /// The thread that answers some of the calls while many wait; `None` until it is needed, `Err` if it
     /// cannot start.
     second: Option<Result<SecondThread, ()>>,
-    /// The number of calls that were answered here since other tasks could run.
+    /// The number of calls that this task has answered since other tasks last ran.
     in_a_row: u32,
 }
 
@@ -93,8 +94,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Makes the transport answer the calls whose results are at hand, with `server`, and pass on only the
-    /// others.
+    /// Makes the transport answer the calls whose results are at hand with `server`, and pass only other
+    /// messages on to the SDK.
     #[must_use]
     pub fn answering_at_hand(mut self, server: Server) -> Self {
         self.server = Some(server);
@@ -173,9 +174,9 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
     }
 
     /// Answers a call whose result is at hand, or gives it to the second thread if many wait. Records any
-    /// other request, and withdraws a call for a cancellation. Returns the message if it is left for the SDK.
-    /// The SDK by itself would serve two requests with the same id, and would drop the answer to a withdrawn
-    /// request.
+    /// other request, and withdraws a request if the message cancels it. Returns the message if the SDK must
+    /// handle it. The SDK alone would serve two requests with the same id, and would drop the answer to a
+    /// cancelled request.
     fn admit(&mut self, mut message: Message, takes: usize, many_wait: bool) -> Option<Message> {
         let is_given = many_wait && self.is_for_second(&message);
         match &mut message {
@@ -245,7 +246,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
 impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     type Error = io::Error;
 
-    /// Sends without waiting. Unwritten answers count against the bound on reading.
+    /// Sends without waiting. Unwritten answers count towards the bound beyond which no more input is read.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
@@ -324,7 +325,7 @@ mod tests {
             in_work.pop();
             assert!(now(lines.receive()).is_some(), "one is done, so one is read");
             in_work.clear();
-            // The end of input is reported after the requests in work.
+            // The end of input is reported after the requests in work have been handled.
             let mut left = Vec::new();
             while let Some(message) = now(lines.receive()) {
                 left.push(message.unwrap());
@@ -357,7 +358,7 @@ mod tests {
             let writing = Arc::clone(&shared);
             let patience = Duration::from_millis(50);
             let mut writing = pin!(async move { writing.write(output, patience).await });
-            // While more answers can come, the write waits.
+            // As long as more answers can come, the write waits.
             assert!(tokio::time::timeout(4 * patience, writing.as_mut()).await.is_err());
             shared.close();
             let mut some = [0; 30];
@@ -438,7 +439,8 @@ mod tests {
             });
             let answered: Vec<i64> = answered.collect();
             assert!(!answered.is_empty());
-            // On a busy machine, the read of the known file may take longer than the limit, and is left, too.
+            // On a busy machine, the read of the known file can take longer than the limit, so it is passed
+            // on, too.
             let unknown: Vec<i64> = (0..300).filter(|id| id % 7 == 3).collect();
             assert!(unknown.iter().all(|id| left.contains(id)), "{left:?}");
             let mut all = [left, answered].concat();

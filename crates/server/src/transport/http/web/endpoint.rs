@@ -1,4 +1,5 @@
-//! The paths of the page's server. Anybody gets the page itself; everything else requires the secret.
+//! Serves the paths of the page's server. Anybody can get the page itself; everything else requires the
+//! secret.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,13 +29,14 @@ use crate::transport::http::headers;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::ConnectionPlace;
 
-/// The maximum bytes of a body. They are enough for more ids than are undone at once.
+/// The maximum bytes of a body, enough for the maximum number of ids in a request to undo edits.
 const BODY: usize = 256 << 10;
 
 /// The state that the page requests regularly.
 #[derive(Debug)]
 pub(super) struct Pulse {
-    /// The time of the newest request, and the progress of an undo: the part that is done, and the total.
+    /// The time of the newest request, and the progress of an undo in work: the number of done steps, and the
+    /// total.
     state: Mutex<(Instant, Option<(usize, usize)>)>,
 }
 
@@ -43,7 +45,7 @@ impl Pulse {
         Arc::new(Self { state: Mutex::new((Instant::now(), None)) })
     }
 
-    /// Waits until no request has come for the time `idle`.
+    /// Waits until no request has arrived for the time `idle`.
     pub(super) async fn is_idle_for(&self, idle: Duration) {
         loop {
             let left = idle.saturating_sub(self.state().0.elapsed());
@@ -59,7 +61,7 @@ impl Pulse {
     }
 }
 
-/// The responder to all requests of a page.
+/// The responder to all requests of pages.
 #[derive(Debug)]
 pub(super) struct WebEndpoint {
     pub(super) page: Bytes,
@@ -113,7 +115,7 @@ impl WebEndpoint {
                 body::of(StatusCode::OK, "text/html; charset=utf-8", self.page.clone())
             }
             "/" => not_allowed("GET, HEAD"),
-            // Browsers request it by themselves.
+            // Browsers request this path on their own.
             "/favicon.ico" => body::empty(StatusCode::NO_CONTENT),
             "/api/session" if *method == Method::POST && is_of_another_user(request) => {
                 tracing::warn!("another user of this machine has the link, and was refused");
@@ -179,7 +181,7 @@ impl WebEndpoint {
         }
     }
 
-    /// Reads from the history, on a thread of its own.
+    /// Reads from the history, on a blocking thread.
     async fn ask(
         &self,
         question: impl FnOnce(&Past) -> Result<Value, BoxedProblem> + Send + 'static,
@@ -222,7 +224,7 @@ impl WebEndpoint {
         Ok(told(if is_refused { StatusCode::CONFLICT } else { StatusCode::OK }, &taken.results))
     }
 
-    /// Works with the history on a thread of its own. The work continues even if the client disconnects, and
+    /// Works with the history, on a blocking thread. The work continues even if the client disconnects, and
     /// the process waits for its end.
     async fn during<T: Send + 'static>(
         &self,
@@ -241,8 +243,8 @@ impl WebEndpoint {
         })
     }
 
-    /// Adds the headers of every answer. They say that it is only for this page, must not be stored, and has
-    /// exactly the type that it names.
+    /// Adds the headers of every answer. They say that the answer is only for this page, must not be stored,
+    /// and has exactly the type that it names.
     fn guard(&self, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, self.policy.clone());

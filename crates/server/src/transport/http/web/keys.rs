@@ -9,7 +9,7 @@ use hyper::header::HeaderMap;
 
 use crate::transport::http::access::Token;
 
-/// The code of the link, and the secret for which it is exchanged. Requests have either in the header
+/// The code of the link, and the secret for which it is exchanged. A request has one of them in the header
 /// `Authorization`.
 #[derive(Debug)]
 pub(super) struct Keys(Mutex<KeyState>);
@@ -31,14 +31,14 @@ impl std::fmt::Debug for KeyState {
 }
 
 impl Keys {
-    /// Draws a code and a secret. Also returns the code, which is kept nowhere else.
+    /// Draws a random code and secret. Also returns the code as text, which is stored nowhere else.
     pub(super) fn draw() -> io::Result<(Self, String)> {
         let (code, secret) = (drawn()?, drawn()?);
         let standing = KeyState::Offered { code: token(&code)?, secret };
         Ok((Self(Mutex::new(standing)), code))
     }
 
-    /// Returns the secret if the request has the code, and the secret was not given out before.
+    /// Returns the secret if the request has the code, and no request has redeemed the code before.
     pub(super) fn redeem(&self, headers: &HeaderMap) -> Option<String> {
         let mut standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let KeyState::Offered { code, secret } = &mut *standing else { return None };
@@ -57,7 +57,7 @@ impl Keys {
     }
 }
 
-/// Draws 256 bits, in hexadecimal digits.
+/// Draws 256 random bits, and returns them as hexadecimal digits.
 fn drawn() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::from)?;

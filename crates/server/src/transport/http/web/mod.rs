@@ -1,7 +1,7 @@
-//! The page that shows past edits, for a browser on this machine, and its interface: JSON over HTTP on
-//! loopback, protected by a secret.
+//! Serves a page that shows past edits to a browser on this machine, and the page's interface: JSON over HTTP
+//! on loopback, protected by a secret.
 //!
-//! All resources of its server are bounded. The server ends by itself some time after the last page was
+//! All resources of the server are bounded. The server ends by itself some time after the last page was
 //! closed.
 
 mod endpoint;

@@ -1,10 +1,10 @@
-//! Finds the user whose program has made a connection over loopback. Other users of the machine may see the
-//! link in the list of processes, and use it first.
+//! Finds the user whose program has made a connection over loopback. Other users of the machine can see the
+//! link in the list of processes, and could use it first.
 
 use std::net::SocketAddr;
 
-/// Tells whether a connection is known to be another user's. Root does not count, because nothing can keep
-/// root out.
+/// Tells whether a connection is known to be another user's. Root does not count as another user, because
+/// nothing can keep root out.
 #[cfg(target_os = "linux")]
 pub(super) fn is_anothers(client: SocketAddr, server: SocketAddr) -> bool {
     let own = rustix::process::geteuid().as_raw();
@@ -17,8 +17,8 @@ pub(super) fn is_anothers(_: SocketAddr, _: SocketAddr) -> bool {
     false
 }
 
-/// Returns the user of the client's end, as `/proc/net/tcp` lists it (`proc_pid_net(5)`); `None` if the
-/// connection is not listed, as in another network namespace.
+/// Returns the user of the client's end, as `/proc/net/tcp` lists the user (`proc_pid_net(5)`); `None` if the
+/// connection is not listed, for instance because it is in another network namespace.
 #[cfg(target_os = "linux")]
 fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let table = if client.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
@@ -27,15 +27,15 @@ fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     listed(&table, client, server)
 }
 
-/// Finds the user of a connection in the table. The table lists both ends; the client's end has the client's
-/// address as the local one.
+/// Finds the user of a connection in the table. The table lists both ends; in the row of the client's end,
+/// the local address is the client's.
 #[cfg(target_os = "linux")]
 fn listed(table: &str, client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let (client, server) = (spelled(client), spelled(server));
     table.lines().find_map(|line| {
         let mut fields = line.split_ascii_whitespace().skip(1);
         let is_it = fields.next() == Some(client.as_str()) && fields.next() == Some(server.as_str());
-        // The user follows the state, the queues, the timer and the retransmissions.
+        // The field of the user follows those of the state, the queues, the timer and the retransmissions.
         fields.nth(4).filter(|_| is_it)?.parse().ok()
     })
 }

@@ -10,10 +10,10 @@ use crate::history::{BoxedProblem, EditQuery, TakeBack, Which};
 use crate::json::weigh;
 use crate::render::past::invalid;
 
-/// The default number of edits in a list, and the maximum that a request can set.
+/// The default maximum number of edits in a list, and the highest maximum that a request can set.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
-/// The maximum number of values in a body, and the maximum depth of their nesting.
+/// The maximum number of values in a body, and the maximum depth to which they are nested.
 const MAX_VALUES: u64 = 10_000;
 const MAX_DEPTH: u64 = 8;
 
@@ -22,7 +22,7 @@ const MAX_DEPTH: u64 = 8;
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Parses a query in the encoding of forms (the URL Standard, `application/x-www-form-urlencoded`).
+    /// Parses a query in the encoding of HTML forms (the URL Standard, `application/x-www-form-urlencoded`).
     pub(super) fn parse(text: Option<&str>) -> Result<Self, BoxedProblem> {
         let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| {
@@ -33,7 +33,7 @@ impl Query {
         Ok(Self(pairs.ok_or_else(|| invalid("The query is not encoded as a form is, in UTF-8."))?))
     }
 
-    /// Returns the names and values of an object; `None` unless all values are strings.
+    /// Returns the names and values of an object; `None` if any value is not a string.
     fn of(object: &Value) -> Option<Self> {
         let pairs = object.as_object()?.iter();
         pairs

@@ -23,16 +23,16 @@ use crate::transport::signals;
 
 /// The maximum number of open connections. A browser uses six.
 const CONNECTIONS: u32 = 64;
-/// The maximum number of requests that are in work, or wait for their turn.
+/// The maximum number of requests that arrive or are in work at a time.
 const REQUESTS: u32 = 32;
-/// The maximum KiB of bodies that are held.
+/// The maximum KiB of bodies that are held at a time.
 const INTAKE: u32 = 4 << 10;
-/// The number of threads that wait for the history, or work with it.
+/// The maximum number of threads that wait for the history, or work with it.
 const THREADS: usize = 8;
 /// The maximum number of ports that are tried to find one that is free at both addresses.
 const PORTS: usize = 20;
 /// The time for which an ending process waits for requests in work. An edit that has begun is finished in any
-/// case, if need be by the next start of the program.
+/// case; if this process cannot finish it, the next start of the program does.
 const LAST: Duration = Duration::from_secs(30);
 
 /// The listening sockets of the page, and the keys that admit a browser.
@@ -72,7 +72,8 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
         let mut listeners = vec![first];
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
             Ok(second) => listeners.push(second),
-            // A browser could take a program at the same port of the other address for this one.
+            // If another program listened at the same port of the other address, a browser could mistake it
+            // for this one.
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 last = Some(error);
                 continue;
