@@ -1,19 +1,19 @@
-//! The known facts about the programs that call this server, by the name that each gives itself, with its
-//! version and the day of the measurement: how much of a reply they show (`docs/install.md` describes the
-//! measurement), and the keys that they add to calls. Beside the tables is the length that a reply may have
-//! ([`Capacity`]), and what a read has left of that (`RemainingCapacity`).
+//! Has tables of known facts about the programs that call this server: how much of a reply each program
+//! shows, and the keys that programs add to calls. A row has the name that the program gives itself, its
+//! version and the day of the measurement, which `docs/install.md` describes. Also defines the maximum size
+//! of a reply ([`Capacity`]), and the rest of it that a read has left (`RemainingCapacity`).
 
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
 use crate::config::Output;
 
-/// A program, and how much of a reply it shows to its model without cutting it.
+/// A program, and the size of a reply up to which it shows the reply to its model without cuts.
 #[derive(Debug)]
 pub struct ClientFacts {
-    /// The `name` of its `clientInfo`.
+    /// The `name` in the program's `clientInfo`.
     pub name: Name,
-    /// The name that people give it.
+    /// The name that people use for the program.
     pub program: &'static str,
     /// The version that was measured.
     pub version: &'static str,
@@ -49,12 +49,12 @@ const fn capacity(unit: LengthUnit, escapes: u8, whole: usize, lines: u64) -> Ca
     Capacity { measure: Measure { unit, escapes }, whole, lines, text: None }
 }
 
-/// The capacity for an unknown program: at most that of each known program.
+/// The capacity of an unknown program: not larger than the capacity of any known program.
 pub const UNKNOWN: Capacity = capacity(LengthUnit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
 
-/// The programs that were measured. Each number is a few hundredths less than measured.
+/// The programs that were measured. Each number is a few percent lower than the measured one.
 pub static CLIENTS: &[ClientFacts] = &[
     // Shows 50 000 UTF-16 units of text. In another measurement of this version, it showed as many units of
     // the text in escaped JSON, where a line end takes two units. The capacity fits both. A reply in JSON is
@@ -67,9 +67,9 @@ pub static CLIENTS: &[ClientFacts] = &[
         text: capacity(LengthUnit::Utf16, 1, 49_000, ANY),
         json: capacity(LengthUnit::Utf16, 0, 49_000, ANY),
     },
-    // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000
-    // with gpt-5.5, not escaped. A reply in JSON occurs twice in the result: as structured content, and as
-    // escaped text.
+    // With gpt-6.1-sol, shows 40 000 bytes of the whole result as JSON, in which the text is escaped; with
+    // gpt-5.5, 48 000 bytes, not escaped. A reply in JSON occurs twice in the result: as structured content,
+    // and as escaped text.
     ClientFacts {
         name: Name::Is("codex-mcp-client"),
         program: "Codex CLI",
@@ -154,22 +154,22 @@ pub fn is_added(name: &str) -> bool {
     ADDED_KEYS.iter().any(|key| key.name.eq_ignore_ascii_case(name))
 }
 
-/// No option makes a reply shorter than this: an error may need as many characters.
+/// The minimum size of a reply, whatever the options: an error may need as many characters.
 const LEAST: usize = 8_000;
-/// The least room that a shown range has for its text, if the reply has that much: a few lines.
+/// The minimum room for the text of a shown range, if the reply has that much: a few lines.
 const LEAST_TEXT: usize = 240;
-/// The least number of lines that such a range has room for.
+/// The minimum number of lines for which such a range has room.
 const LEAST_LINES: u64 = 3;
 
 /// The size up to which a client shows a reply whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacity {
-    /// The measure by which a reply is weighed.
+    /// The measure that weighs a reply.
     pub measure: Measure,
-    /// The most that a reply may weigh. The text of files does not count where `text` gives it a budget of
-    /// its own.
+    /// The maximum weight of a reply. The text of files does not count if `text` gives it a budget of its
+    /// own.
     pub whole: usize,
-    /// The most lines that it may have.
+    /// The maximum number of lines of a reply.
     pub lines: u64,
     /// The budget for the text of files in a read, gutter included, in bytes of UTF-8 whatever the form of
     /// the reply; `None` if that text counts towards `whole`.
@@ -177,8 +177,9 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Makes the capacity that a person has set: so many bytes for the text of files in a read. What stands
-    /// around that text, and other replies, have as many, and at least enough for an error.
+    /// Makes the capacity that a person has set: this number of bytes for the text of files in a read. The
+    /// rest of a read's reply, and other replies, have the same number of bytes, but at least enough for an
+    /// error.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -197,8 +198,8 @@ pub(crate) fn lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// Finds the largest number up to `end` for which `fits` holds. If it holds for a number, it must hold for
-/// each smaller one; 0 is not asked for.
+/// Finds the largest number up to `end` for which `fits` holds. If `fits` holds for a number, it must hold
+/// for each smaller number. It is not called with 0.
 pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, end);
     while low < high {
@@ -215,16 +216,16 @@ pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
 /// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ReplyWeight {
-    /// The weight of a file's text in it, by the measure of `RemainingCapacity::budget`.
+    /// The weight of the file text in the piece, by the measure of `RemainingCapacity::budget`.
     pub(crate) text: usize,
     /// The weight of everything else.
     pub(crate) frame: usize,
-    /// The number of its lines.
+    /// The number of lines of the piece.
     pub(crate) lines: u64,
 }
 
-/// The capacity that a read has left. It is divided evenly among the ranges that are still to come, so that
-/// the next ones can use what one leaves.
+/// The capacity that a read has left. It is divided evenly among the ranges that are still to come. So
+/// capacity that a range does not use is left to the next ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RemainingCapacity {
     capacity: Capacity,
@@ -234,16 +235,16 @@ pub(crate) struct RemainingCapacity {
     lines: u64,
     ranges: usize,
     facts: usize,
-    /// The room that is reserved for each file of which only facts are asked for.
+    /// The room that is reserved for each file of which only facts are requested.
     each: ReplyWeight,
 }
 
 impl RemainingCapacity {
-    /// Begins a read of so many ranges, and of so many files of which only facts are asked for.
+    /// Begins a read of `ranges` ranges, and of `facts` files of which only facts are requested.
     pub(crate) fn new(capacity: Capacity, output: Output, ranges: usize, facts: usize) -> Self {
         // A reply in JSON is one line.
         let lines = match output {
-            // The end of the text counts as one.
+            // The end of the text counts as a line.
             Output::Text => capacity.lines.saturating_sub(1),
             Output::Json => u64::MAX,
         };
@@ -259,8 +260,8 @@ impl RemainingCapacity {
         }
     }
 
-    /// Reserves this much for each of the files of which only facts are asked for, but no more than half of
-    /// the room for all of them.
+    /// Reserves this room for each file of which only facts are requested, but for all of them together at
+    /// most half of the room.
     pub(crate) fn keep_for_facts(&mut self, each: ReplyWeight) {
         let count = self.facts.max(1);
         self.each = ReplyWeight {
@@ -274,13 +275,12 @@ impl RemainingCapacity {
         self.capacity.measure
     }
 
-    /// Tells whether the client shows this reply whole, even without the room of its own that the text of
-    /// files may have.
+    /// Tells whether the client shows this reply whole, even if the text of files had no budget of its own.
     pub(crate) fn admits(&self, reply: &str) -> bool {
         self.capacity.admits(reply)
     }
 
-    /// Returns the budget of the next range, whose frame takes this much at most; `None` if not even the
+    /// Returns the budget of the next range, whose frame has at most this weight; `None` if not even the
     /// frame fits.
     pub(crate) fn budget(&self, frame: ReplyWeight, gutter: bool) -> Option<Budget> {
         let ranges = self.ranges.max(1);
@@ -305,8 +305,8 @@ impl RemainingCapacity {
 
     /// Takes capacity for a piece. Returns false, and takes nothing, if there is not enough.
     pub(crate) fn take(&mut self, piece: ReplyWeight) -> bool {
-        // Text that has a budget of its own is never refused, even if it exceeds that: at least one character
-        // is shown.
+        // Text that has a budget of its own is never refused, even if it exceeds the budget, because at least
+        // one character is shown.
         let (frame, text) = match self.text {
             Some(text) => (piece.frame, Some(text.saturating_sub(piece.text))),
             None => (piece.frame.saturating_add(piece.text), None),
@@ -319,12 +319,12 @@ impl RemainingCapacity {
         true
     }
 
-    /// Returns how much the problems of one file may take without taking much from the other files.
+    /// Returns the weight up to which the problems of one file leave enough room for the other files.
     pub(crate) fn max_for_failure(&self) -> usize {
         (self.frame / self.ranges.saturating_add(self.facts).max(1)).max(LEAST / 8)
     }
 
-    /// Notes that so many ranges, and the facts of so many files, are done.
+    /// Records that this number of ranges, and the facts of this number of files, are done.
     pub(crate) fn pass(&mut self, ranges: usize, facts: usize) {
         self.ranges = self.ranges.saturating_sub(ranges);
         self.facts = self.facts.saturating_sub(facts);

@@ -1,5 +1,5 @@
 //! The configuration of the process, fixed at its start: the options of every call ([`Config`]), the access
-//! to files ([`AccessOptions`]) and the state that is kept ([`StateOptions`]). `cli` defines their
+//! to files ([`AccessOptions`]) and the state that is stored on disk ([`StateOptions`]). `cli` defines their
 //! syntax.
 
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Config {
     pub tools: ToolSet,
     /// The form of replies.
     pub output: Output,
-    /// Whether text must match exactly, blanks at line ends included.
+    /// Whether text must match exactly, including blanks at line ends.
     pub strict: bool,
     /// The maximum bytes of text that a read returns at once; `None` if the limit depends on the client.
     pub max_response_bytes: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the values that apply without any option.
+    /// Returns the values that apply if no option is given.
     fn default() -> Self {
         Self {
             tools: ToolSet::default(),
@@ -61,10 +61,10 @@ impl ToolSet {
         self.0.contains(&tool)
     }
 
-    /// The names of sets.
+    /// The names of the predefined tool sets.
     pub const NAMES: &[&str] = &["default", "all", "edit", "read-only", "claude-code"];
 
-    /// Returns the tools of this set that never change a file; `None` if there are none.
+    /// Returns the tools of this set that never change a file; `None` if the set has no such tools.
     #[must_use]
     pub fn read_only(&self) -> Option<Self> {
         let kept = Self::of(|tool| tool.is_read_only() && self.contains(tool));
@@ -118,19 +118,19 @@ impl fmt::Display for ToolSet {
     }
 }
 
-/// The durability of edits, and the state that is kept.
+/// The durability of edits, and the state that is stored on disk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StateOptions {
     /// The kinds of failure that an acknowledged edit survives.
     pub durability: Durability,
-    /// Files that are overwritten in place, not replaced.
+    /// Patterns of files that are overwritten in place, not replaced.
     pub in_place: Patterns,
     /// The state directory; `None` if the platform has none.
     pub state_directory: Option<PathBuf>,
-    /// The other state directory. It may be used by servers of an earlier version, and by servers whose
-    /// client passes on only the variable `HOME`. `None` if an option names the state directory.
+    /// A second state directory, which servers of an earlier version might use, or servers whose client
+    /// passes on only the variable `HOME`. `None` if an option names the state directory.
     pub other_state_directory: Option<PathBuf>,
-    /// The bounds of the history; `None` for no history.
+    /// The bounds of the history; `None` if no history is recorded.
     pub history: Option<HistorySettings>,
 }
 
@@ -139,9 +139,9 @@ pub struct StateOptions {
 pub struct AccessOptions {
     /// Whether no file may be written.
     pub read_only: bool,
-    /// Files that may not be written, in addition to those that are protected by default.
+    /// Patterns of files that must not be written, in addition to those that are protected by default.
     pub protected: Patterns,
-    /// Files that may be written although they are protected by default.
+    /// Patterns of files that may be written although they are protected by default.
     pub unprotected: Patterns,
     /// The use of Landlock, by which the kernel denies access outside the allowed directories.
     pub landlock: Landlock,

@@ -1,15 +1,15 @@
-//! JSON as it arrives. A [`Lexer`] splits a text into pieces as its bytes come: which of them are strings,
-//! and how deep each one is nested. [`weigh`] says how much a text holds, before it is parsed, and
-//! [`bounded`] empties lists and objects that nest too deep. None of them checks whether a text is JSON: any
-//! text has pieces.
+//! Examines JSON before it is parsed. A [`Lexer`] splits a text into lexemes as its bytes arrive, each with
+//! its kind and the depth of its nesting. [`weigh`] counts the values of a text, and [`bounded`] empties
+//! lists and objects that are nested too deeply. None of them checks whether a text is JSON: any text can be
+//! split into lexemes.
 //!
-//! A parsed value can take a hundred times the bytes that spell it, so a text that is too heavy must not be
-//! parsed. All take one pass, linear time and no stack; the lexer has a state of a few words, and allocates
-//! nothing.
+//! A parsed value can take a hundred times the memory of its text, so a text with too many values must not be
+//! parsed. All three take one pass and linear time, without recursion; the lexer has a state of a few words,
+//! and allocates nothing.
 
 use memchr::memchr2;
 
-/// A walk through a text, with the state that it keeps between two chunks.
+/// The state of a walk through a text, which is kept between two chunks.
 #[derive(Debug, Default)]
 pub struct Lexer {
     /// The number of braces and brackets that are open.
@@ -23,14 +23,15 @@ enum InString {
     AfterBackslash,
 }
 
-/// A piece of a text: bytes that belong together. All pieces in order are the text.
+/// A piece of a text: bytes that belong together. All lexemes in order make up the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexeme<'a> {
     /// The kind.
     pub kind: LexemeKind,
-    /// Its bytes.
+    /// The bytes of the piece.
     pub bytes: &'a [u8],
-    /// The number of braces and brackets around it; around a brace or a bracket, of those around the pair.
+    /// The number of pairs of braces and brackets around the piece. For a brace or a bracket, the number of
+    /// those around its own pair.
     pub depth: u64,
 }
 
@@ -39,7 +40,7 @@ pub struct Lexeme<'a> {
 pub enum LexemeKind {
     /// `{` or `[`.
     Open,
-    /// `}` or `]`, even if nothing is open, or a bracket of the other kind.
+    /// `}` or `]`, even if no brace or bracket is open, or the open one is of the other kind.
     Close,
     /// `,`.
     Comma,
@@ -54,13 +55,13 @@ pub enum LexemeKind {
 }
 
 impl Lexer {
-    /// Takes the rest of a string that began in an earlier chunk; nothing if there is none. Must be called
-    /// first for each chunk but the first.
+    /// Takes the rest of a string that began in an earlier chunk; returns nothing if there is no such string.
+    /// For each chunk except the first, this must be called before [`Lexer::next`].
     pub fn resume<'a>(&mut self, chunk: &mut &'a [u8]) -> &'a [u8] {
         self.string.map_or(&[], |state| self.string(state, chunk))
     }
 
-    /// Takes the next piece from a chunk. Returns `None` if nothing is left of it.
+    /// Takes the next piece from a chunk. Returns `None` if nothing is left of the chunk.
     #[expect(
         clippy::inline_always,
         reason = "every message is weighed: called for each byte, it takes three times as long"
@@ -70,7 +71,7 @@ impl Lexer {
         let (byte, rest) = chunk.split_first()?;
         let mut depth = self.depth;
         let kind = match byte {
-            // The opening quote does not end the string; neither does a byte behind a backslash.
+            // The opening quote does not end the string; neither does a byte after a backslash.
             b'"' => {
                 let bytes = self.string(InString::AfterBackslash, chunk);
                 return Some(Lexeme { kind: LexemeKind::String, bytes, depth });
@@ -93,7 +94,7 @@ impl Lexer {
         Some(Lexeme { kind, bytes: std::slice::from_ref(byte), depth })
     }
 
-    /// Tells whether each string that was opened is closed, and each brace and bracket.
+    /// Tells whether all opened strings, braces and brackets are closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.depth == 0 && self.string.is_none()
@@ -109,9 +110,9 @@ impl Lexer {
     }
 }
 
-/// Returns how many bytes of a chunk belong to the string in which it begins, and the state behind them:
-/// `None` if the string ends there. It takes the state and returns it, so that that of [`Lexer::next`] can
-/// stay in registers.
+/// Returns the number of bytes of a chunk that belong to the string in which the chunk begins, and the state
+/// after them, or `None` if the string ends there. The state is a parameter and a result, not a reference, so
+/// [`Lexer::next`] can hold it in registers.
 fn end_of_string(chunk: &[u8], state: InString) -> (usize, Option<InString>) {
     let mut at = usize::from(state == InString::AfterBackslash);
     while let Some(found) = memchr2(b'"', b'\\', chunk.get(at..).unwrap_or_default()) {
@@ -132,11 +133,11 @@ fn end_of_string(chunk: &[u8], state: InString) -> (usize, Option<InString>) {
 pub struct Weight {
     /// The number of list items and object fields, and one more for each empty list or object.
     pub values: u64,
-    /// The depth to which lists and objects nest.
+    /// The depth to which lists and objects are nested.
     pub depth: u64,
 }
 
-/// Counts what a text holds.
+/// Counts the values of a text, and measures the depth of their nesting.
 #[must_use]
 pub fn weigh(text: &[u8]) -> Weight {
     let (mut weight, mut lexer, mut rest) = (Weight::default(), Lexer::default(), text);
@@ -153,9 +154,9 @@ pub fn weigh(text: &[u8]) -> Weight {
     weight
 }
 
-/// Returns the text with every list or object that is nested deeper than `keep` emptied, and with each number
-/// beyond a double's range replaced by the largest in it. The SDK's parser takes neither more than 128 levels
-/// nor such a number.
+/// Returns the text with every list or object that is nested deeper than `keep` emptied, and each number
+/// beyond the range of a double replaced by the largest double. The SDK's parser accepts neither more than
+/// 128 levels nor such a number.
 #[must_use]
 pub fn bounded(text: &[u8], keep: u64) -> Vec<u8> {
     let (mut out, mut lexer, mut rest) = (Vec::new(), Lexer::default(), text);
@@ -198,8 +199,8 @@ mod tests {
 
     type Told = (LexemeKind, u64, Vec<u8>);
 
-    /// Returns the pieces of a text in chunks of these sizes, those of one string put together, and whether
-    /// it is closed.
+    /// Returns the lexemes of a text that arrives in chunks of these sizes, with the parts of a string
+    /// joined, and whether the text is closed.
     fn pieces(text: &[u8], sizes: &[usize]) -> (Vec<Told>, bool) {
         let (mut lexer, mut all, mut rest) = (Lexer::default(), Vec::<Told>::new(), text);
         for size in sizes.iter().cycle() {

@@ -1,11 +1,12 @@
 //! mcp-text-editor: a Model Context Protocol server through which a language model reads and edits text
 //! files.
 //!
-//! A call goes through these rooms: [`transport`] reads it, [`protocol`] finds its tool and waits for its
-//! turn, [`tools`] makes its arguments a typed request by means of [`arguments`] and carries it out by core
-//! and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process may do. A
-//! room imports only from those before it here: `tool_id`, `json`; `limits`, `problem`; `config`,
-//! `clients`; `context`; `render`; `history`, `arguments`; `tools`; `protocol`; `transport`; `cli`.
+//! A call goes through these modules: [`transport`] reads it, [`protocol`] finds its tool and waits for its
+//! turn, [`tools`] turns its arguments into a typed request with [`arguments`] and carries the request out
+//! with the crates core and store, and [`render`] words the reply. [`cli`] decides once, at the start, what
+//! the process may do. A module imports only from modules that precede it in this list: `tool_id`, `json`;
+//! `limits`, `problem`; `config`, `clients`; `context`; `render`; `history`, `arguments`; `tools`;
+//! `protocol`; `transport`; `cli`.
 //!
 //! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is a path
 //! that the store has resolved.

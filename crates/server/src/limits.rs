@@ -1,6 +1,6 @@
-//! The limits on work that a person can set: one table ([`Limit`]), and the values of the process
-//! ([`Limits`]). Limits that nobody needs to set are constants where they apply. `docs/limits.md` lists these
-//! limits, and the constants that a client can reach.
+//! Defines the limits on work that a person can set, in one table ([`Limit`]), and their values in the
+//! process ([`Limits`]). Limits that nobody needs to set are constants in the modules that apply them.
+//! `docs/limits.md` lists these limits, and the constants that a client can reach.
 
 use mcp_text_editor_core::resolve::{MAX_INSERTED, MAX_OCCURRENCES};
 
@@ -9,7 +9,7 @@ use crate::json::Weight;
 /// The unit in which a limit is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// A number of things.
+    /// A count, such as a number of files.
     Count,
     /// Bytes.
     Bytes,

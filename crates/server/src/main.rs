@@ -41,8 +41,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     let other =
         command.state_options.other_state_directory.clone().filter(|other| history::is_kept_in(other));
     let workspace = workspace::open(&command, other.as_deref())?;
-    // Landlock denies new listeners, so listening begins before. No connection is accepted before the process
-    // is confined.
+    // Landlock, which confines the process below, denies new listeners, so listening begins first. No
+    // connection is accepted before the process is confined.
     let listening = match &command.http {
         Some(settings) => {
             let listener = http::bind(settings.address);

@@ -1,9 +1,9 @@
-//! The page that shows edits. It is built from `view/` at the root of the repository into `view/edit.html`
-//! here. It is shown in three frames: a host of MCP Apps, this program's own server (`history --web`), and a
-//! file (`history --html`).
+//! The HTML page that shows edits. It is built from `view/`, at the root of the repository, into
+//! `view/edit.html` beside this file. It is shown in three frames: in a host of MCP Apps, by this program's
+//! own server (`history --web`), and as a file (`history --html`).
 //!
-//! Only this module tells the page its frame, and adds the data of a file. Besides, it changes only the
-//! addresses that the page may contact.
+//! This module alone tells the page its frame, and adds the data of a page that is a file. Apart from that,
+//! it changes only the addresses that the page may contact.
 
 use std::fmt::Write as _;
 
@@ -14,25 +14,25 @@ pub const PAGE: &str = include_str!("view/edit.html");
 
 /// The attribute that tells the page its frame. It occurs once in the page.
 const FRAME: &str = "data-frame=\"app\"";
-/// The element for the data of a file. It occurs once in the page.
+/// The element for the data of a page that is a file. It occurs once in the page.
 const DATA: &str = "<script type=\"application/json\" id=\"data\"></script>";
-/// The part of the page's Content Security Policy that forbids it to contact any address.
+/// The part of the page's Content Security Policy that forbids the page to contact any address.
 const NO_NETWORK: &str = "connect-src 'none'";
 
-/// Returns the page for this program's own server. It may contact that server.
+/// Returns the page for this program's own server. The page may contact that server.
 #[must_use]
 pub fn of_web() -> String {
     PAGE.replacen(FRAME, "data-frame=\"web\"", 1).replacen(NO_NETWORK, "connect-src 'self'", 1)
 }
 
-/// Returns the page for a file, with these data in it.
+/// Returns the page as a file, with these data in it.
 #[must_use]
 pub fn of_file(data: &Value) -> String {
     let script = DATA.replace("></", &format!(">{}</", in_script(data)));
     PAGE.replacen(FRAME, "data-frame=\"file\"", 1).replacen(DATA, &script, 1)
 }
 
-/// Returns the Content Security Policy in the page, for a header; `None` if it has none.
+/// Returns the Content Security Policy in a page, for a header; `None` if the page has none.
 #[must_use]
 pub fn policy(page: &str) -> Option<&str> {
     let (_, rest) = page.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;

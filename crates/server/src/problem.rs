@@ -1,5 +1,5 @@
 //! The reasons why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s.
-//! `render::layout` decides how they are laid out, and what is left out of an error that would grow too long.
+//! `render::layout` lays them out, and decides what is left out of an error that would be too long.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -8,7 +8,7 @@ use mcp_text_editor_core::rejection::{Excerpt, MatchPlace};
 use crate::tool_id::{ToolId, named};
 
 named! {
-    /// The kind of a problem: what a program branches on.
+    /// The kind of a problem, for programs that handle problems.
     Code as_str {
         InvalidArguments "invalid_arguments" "The arguments are not what the tool takes.",
         PathNotAbsolute "path_not_absolute" "A path does not begin at the file system's root.",
@@ -52,16 +52,16 @@ named! {
 pub struct Problem {
     /// Its kind.
     pub code: Code,
-    /// The file it concerns, named as the call named it.
+    /// The file that the problem concerns, named as in the call.
     pub file_path: Option<String>,
-    /// The part of the call that it concerns, before the reason and with a colon; empty where there is one
-    /// part only.
+    /// The part of the call that the problem concerns, with a colon, to precede the reason; empty if the call
+    /// has only one part.
     pub part: String,
     /// The reason: a clause without a full stop.
     pub reason: String,
-    /// The next step, as a call that would work where one is known.
+    /// The next step: a call that would work, if one is known.
     pub hint: String,
-    /// The lines it concerns.
+    /// The lines that the problem concerns.
     pub lines: Option<LineRange>,
     /// The text of the lines that the call names.
     pub actual: Option<Excerpt>,
@@ -71,11 +71,11 @@ pub struct Problem {
     pub asked: Option<String>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
-    /// The number of lines of the file, where that is worth saying.
+    /// The number of lines of the file, if it helps to correct the call.
     pub total_lines: Option<u64>,
-    /// The past edit that cannot be taken back, and what is in its way.
+    /// For an undo that fails, the past edit, and what is in its way.
     pub conflict: Option<Box<UndoConflict>>,
-    /// The tool to call next; `None` for the one that was called.
+    /// The tool to call next; `None` for the tool that was called.
     pub suggestion: Option<ToolId>,
     /// Whether files may have changed although the call failed, because they could not be restored.
     pub may_have_written: bool,
@@ -88,8 +88,8 @@ pub struct UndoConflict {
     pub diff: String,
     /// The later edit that is in the way, if one is known.
     pub later: Option<Later>,
-    /// The fewest edits that can be undone together, the newest first, with this one as the last; empty if
-    /// they are not known.
+    /// The smallest set of edits that can be undone together, the newest first, with this edit as the last;
+    /// empty if the set is not known.
     pub together: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ pub struct Later {
 }
 
 impl Problem {
-    /// Makes a problem of which no more than this is known.
+    /// Makes a problem with only these facts.
     pub fn new(code: Code, reason: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code,
@@ -152,15 +152,16 @@ impl Problem {
 pub struct Failure {
     /// The problems; at least one.
     pub problems: Vec<Problem>,
-    /// The tool to call next; empty where there is none to name.
+    /// The name of the tool to call next; empty if there is none.
     pub suggestion: String,
-    /// Whether the call was to edit, and changed nothing: its error then says that nothing was written.
+    /// Whether the call was meant to edit, and changed nothing. If so, the error says that nothing was
+    /// written.
     pub editing: bool,
 }
 
 impl Failure {
-    /// Makes a failure of a tool. The tool to call next is what the first problem suggests, if that
-    /// `is_offered`, else the same one with a corrected call.
+    /// Makes a failure of a tool. The tool to call next is the one that the first problem suggests, if it
+    /// `is_offered`, or else `tool` itself, with corrected arguments.
     pub fn of_tool(tool: ToolId, problems: Vec<Problem>, is_offered: impl Fn(ToolId) -> bool) -> Self {
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|tool| is_offered(*tool)).unwrap_or(tool).name().to_owned();

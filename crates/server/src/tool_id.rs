@@ -1,5 +1,5 @@
-//! The ids of the tools: their names, and the sets to which they belong. `tools` has their descriptions,
-//! their schemas, and what they do.
+//! Defines the ids of the tools: their names, and the sets to which they belong. `tools` has their
+//! descriptions, schemas and functions.
 
 /// Declares the values of a type with their names. Names never change once released.
 macro_rules! named {
@@ -12,7 +12,7 @@ macro_rules! named {
             /// Every value, in the order of the contract.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Returns the name by which clients know it.
+            /// Returns the name that clients use.
             #[must_use]
             pub const fn $name_of(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -67,7 +67,7 @@ impl ToolId {
         matches!(self, Self::Get | Self::Patch | Self::Create | Self::Append | Self::Insert | Self::Delete)
     }
 
-    /// Tells whether the tool looks for files: a call need not name them.
+    /// Tells whether the tool looks for files, so a call need not name them.
     #[must_use]
     pub const fn is_finding(self) -> bool {
         matches!(self, Self::Search | Self::Replace | Self::List)

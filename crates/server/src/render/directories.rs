@@ -1,5 +1,6 @@
-//! Words about configured directories that are not served. Clients show their users neither standard error
-//! nor that the server ended. So the model gets words about such directories that it can pass on to its user.
+//! Words about configured directories that are not served. Clients show their users neither the server's
+//! standard error nor that the server has ended. So the model gets words about these directories, to pass on
+//! to its user.
 
 use std::path::Path;
 
@@ -10,15 +11,15 @@ use super::paths;
 use super::privacy::{allow, system};
 use crate::problem::{Code, Problem};
 
-/// The remedy for a person, whatever the reason.
+/// The remedy for a person, which applies to every reason.
 pub const REMEDY: &str = "a person has to name a directory that exists in the client's configuration of this server, or \
                           make this one, and restart the server";
 
-/// The next step where a volume does not answer.
+/// The next step if a volume does not answer.
 pub const REMEDY_OF_A_VOLUME: &str = "call again in some seconds: the directory is served as soon as its volume answers; \
                                       tell the user if it does not come back";
 
-/// Makes the problem of a path in a directory that is not served.
+/// Makes the problem of a path in a configured directory that is not served.
 pub(crate) fn not_served(file_path: &str, unserved: &Unserved) -> Problem {
     let (code, remedy) = if unserved.is_temporary() {
         (Code::IoError, REMEDY_OF_A_VOLUME)
@@ -28,7 +29,7 @@ pub(crate) fn not_served(file_path: &str, unserved: &Unserved) -> Problem {
     Problem::new(code, format!("{file_path} is in a directory that is not served: {}", why(unserved)), remedy)
 }
 
-/// Says why a directory is not served, and which mistake its name looks like.
+/// Says why a directory is not served, and which mistake in its name is likely.
 #[must_use]
 pub fn why(unserved: &Unserved) -> String {
     let named = shown(&unserved.named);
@@ -94,7 +95,7 @@ pub fn name(unserved: &Unserved) -> String {
     if name.as_os_str().is_empty() { "\"\"".to_owned() } else { shown(name) }
 }
 
-/// Guesses which mistake was made in a name; `None` if it looks like none.
+/// Guesses the mistake in a directory's name; `None` if none is likely.
 fn looks_like(unserved: &Unserved) -> Option<String> {
     let named = unserved.named.to_string_lossy();
     let trimmed = named.trim().trim_matches(['"', '\'']);
@@ -132,7 +133,7 @@ pub(crate) fn also_unserved(workspace: &Workspace) -> String {
     }
 }
 
-/// An example of a person's directory, as this system names it.
+/// An example path of a person's directory on this system.
 const EXAMPLE: &str = if cfg!(windows) {
     "C:/Users/ada/project"
 } else if cfg!(target_os = "macos") {

@@ -1,5 +1,5 @@
-//! The reply to an edit, as compact JSON. A model gets shorter hashes than a program, and only some regions
-//! if there are many.
+//! Makes the reply to an edit, as compact JSON. A model gets shorter hashes than a program and, if there are
+//! many regions, only some of them.
 
 use std::borrow::Cow;
 
@@ -20,9 +20,9 @@ use crate::clients::{Capacity, most};
 /// The length in which digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hashes {
-    /// Their first 16 digits, for a model.
+    /// The first 16 digits, for a model.
     Short,
-    /// All 64, for a program.
+    /// All 64 digits, for a program.
     Whole,
 }
 
@@ -35,11 +35,12 @@ impl Hashes {
     }
 }
 
-/// A model is shown all regions of a reply up to this number.
+/// The maximum number of regions of which a model is shown all.
 const MAX_REGIONS: usize = 10;
-/// If there are more regions, a model is shown this number of first ones, and the last one.
+/// The number of regions that a model is shown from the beginning if there are more. It is also shown the
+/// last region.
 const FIRST_REGIONS: usize = 3;
-/// The most that a reply with more regions than that in several files weighs, without its warnings.
+/// The maximum weight, without warnings, of a reply about several files with more than `MAX_REGIONS` regions.
 const MAX_SHORT: usize = 800;
 
 /// The amount of detail in the reply to an edit.
@@ -47,22 +48,22 @@ const MAX_SHORT: usize = 800;
 struct Detail {
     /// The number of files.
     files: usize,
-    /// The most that the regions of each file, or the lines of its diff, weigh.
+    /// The maximum weight of each file's regions, or of its diff.
     each: usize,
-    /// The number of all regions, if they are more than a model is shown.
+    /// The number of all regions, if a model is shown only some of them.
     short_of: Option<usize>,
 }
 
 impl Detail {
-    /// Tells whether to show a region, by its place in the reply.
+    /// Tells whether to show the region with this index in the reply.
     fn shows(self, place: usize) -> bool {
         self.short_of.is_none_or(|all| place < FIRST_REGIONS || place + 1 == all)
     }
 }
 
-/// Makes the reply to an edit, with the files named as the call named them. What does not fit is left out in
-/// this order: regions and lines of diffs, from the end of the files that have most; then files. The reply
-/// says how many were left out; the digest of each file that it names is always there.
+/// Makes the reply to an edit. It names the files as the call named them. If it is too long, regions and
+/// lines of diffs are left out first, from the end of the files that have the most, and then files. The reply
+/// has the numbers of what was left out, and always the digest of each file that it names.
 pub(crate) fn json<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -112,7 +113,7 @@ fn reply<'a>(
     });
     let files: Vec<Value> = files.collect();
     let mut object = Map::new();
-    // A model that sees a diff seldom notices what is wrong with it, so a warning stands before all else.
+    // A model that sees a diff seldom notices mistakes in it, so warnings come before everything else.
     if !warnings.is_empty() {
         object.insert("warnings".to_owned(), json!(warnings));
     }
@@ -131,7 +132,7 @@ fn reply<'a>(
     Value::Object(object)
 }
 
-/// Returns the reply's object for a file, and the number of regions in that object. `place` is the place of
+/// Returns the reply's object for a file, and the number of regions in that object. `place` is the index of
 /// the file's first region among all regions of the reply.
 fn file_json(
     file_path: &str,
@@ -193,12 +194,12 @@ fn file_json(
     (Value::Object(object), regions.len())
 }
 
-/// The most warnings about texts in a reply.
+/// The maximum number of warnings about texts in a reply.
 const MAX_TEXT_WARNINGS: usize = 20;
 
-/// Returns the warnings about the texts of a call, which stand before all else in the reply. If there are
-/// several files, each warning names its own. A short reply may leave files out, so it has their other
-/// warnings here, too.
+/// Returns the warnings about the texts of a call, which come before everything else in the reply. If there
+/// are several files, each warning names its file. A short reply can lack files, so it has the other warnings
+/// here, too.
 fn warnings<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str, is_short: bool) -> Vec<String> {
     let is_one = done.files.len() == 1;
     let of_file = |edited: &'_ Edited| {
@@ -218,8 +219,8 @@ fn warnings<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str, is_short: boo
     texts
 }
 
-/// Returns the wanted warnings about the files of an edit. A warning that several files share, such as that
-/// the history does not keep the edit, stands once, with the first file and the number of further files.
+/// Returns the wanted warnings about the files of an edit. A warning that several files share (for instance
+/// that the history does not keep the edit) occurs once, with the first file and the number of further files.
 pub(super) fn joined<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -247,7 +248,7 @@ fn is_of_text(warning: &Warning) -> bool {
     matches!(warning, Warning::Text(_) | Warning::ChangedByOthers(_))
 }
 
-/// Returns the line above the diff of a file that is created or removed, as git has it; empty for any other.
+/// Returns the line above the diff of a created or removed file, as in git's diffs; empty for any other file.
 fn heading(edited: &Edited) -> String {
     let goes = edited.became == Became::Removed || edited.warnings.contains(&Warning::Removed);
     match edited.digest {
@@ -258,7 +259,8 @@ fn heading(edited: &Edited) -> String {
     .to_owned()
 }
 
-/// Returns the beginning of a diff in whole lines. If lines are left out, a last line says how many.
+/// Returns as many whole lines from the beginning of a diff as fit. If lines are left out, a last line says
+/// how many.
 pub(super) fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
     let measure = measure.inside_json();
     if measure.of(diff) <= most {
@@ -280,7 +282,7 @@ pub(super) fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, s
     format!("{shown}{}", mcp_text_editor_core::diff::more_lines(lines)).into()
 }
 
-/// Reads the number of lines that a diff's last line says are left out.
+/// Parses the number of omitted lines in the last line of a shortened diff.
 fn left_out_before(line: &str) -> Option<u64> {
     line.strip_prefix("… ")?.split_once(" more line")?.0.parse().ok()
 }
@@ -371,7 +373,7 @@ fn copied(how: Copied) -> String {
     lacking(words, how)
 }
 
-/// Adds to `words` what a file lacks because it is a new one now.
+/// Adds to `words` the properties that a file has lost because it is a new file now.
 fn lacking(words: &str, how: Copied) -> String {
     let mut words = words.to_owned();
     if how.loses_metadata {
@@ -415,7 +417,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
             return lacking("the file was edited and moved, so it is a new file", *how).into();
         }
         Warning::NoState(reason) => return no_state(reason).into(),
-        // The reply to the first edit had the reason, as `NoState`.
+        // The reply to the first edit has already said the reason, as `NoState`.
         Warning::NotInHistory(NotKept::Off | NotKept::Unavailable { remedy: Remedy::StateDirectory, .. }) => {
             "not kept in the history, so it cannot be undone"
         }

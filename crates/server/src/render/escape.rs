@@ -1,5 +1,4 @@
-//! Text that others made, as replies show it: with characters that break lines, or are invisible, spelled
-//! out.
+//! Escapes foreign text for replies: characters that break lines, or are invisible, are spelled out.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,8 +6,8 @@ use std::fmt::Write as _;
 use mcp_text_editor_core::invisible::is_default_ignorable;
 use serde_json::Value;
 
-/// Returns text on one line: characters that break lines, or are invisible, are spelled out as in JSON, so
-/// that a path can forge neither a line of a reply nor another path.
+/// Returns text on one line: characters that break lines, or are invisible, are spelled out as in JSON. So a
+/// path can forge neither a line of a reply nor another path.
 pub(crate) fn on_one_line(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -26,22 +25,22 @@ pub(crate) fn on_one_line(text: &str) -> String {
     out
 }
 
-/// Returns text of several lines for a terminal: characters that could control it, or are invisible, are
-/// spelled out; line ends and tabs stay.
+/// Returns text of several lines for a terminal: characters that could control the terminal, or are
+/// invisible, are spelled out; line ends and tabs stay.
 pub(crate) fn on_lines(text: &str) -> String {
     let escaped = |part: &str| part.split('\t').map(on_one_line).collect::<Vec<_>>().join("\t");
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a path that stands by itself: unchanged or, if anything in it must be spelled out, as a JSON
-/// string, which can be sent back as it stands.
+/// Returns a path for a place without other text beside it: unchanged or, if a character must be spelled out,
+/// as a JSON string, which a call can contain unchanged.
 pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
     if !is_plain(path) && path.chars().any(is_unseen) { quoted(path).into() } else { path.into() }
 }
 
-/// Returns a path for a line in which a mark and a line number follow the path: as [`path_by_itself`] does,
-/// but also as a JSON string if the path itself has one of `marks` and a number, which could be taken for
-/// those.
+/// Returns a path for a line in which a mark and a line number follow the path: like [`path_by_itself`], but
+/// also as a JSON string if the path itself contains one of `marks` and a number, which could be mistaken for
+/// them.
 pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, str> {
     if marks.iter().any(|mark| holds_number(path, *mark)) {
         quoted(path).into()
@@ -50,8 +49,8 @@ pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, s
     }
 }
 
-/// Returns a path for a note that lists several paths: as [`path_by_itself`] does, but also as a JSON string
-/// if it holds a character that ends a path in the note.
+/// Returns a path for a note that lists several paths: like [`path_by_itself`], but also as a JSON string if
+/// the path contains a character that ends a path in the note.
 pub(crate) fn path_among_others(path: &str) -> Cow<'_, str> {
     if path.contains([',', ';', ']']) { quoted(path).into() } else { path_by_itself(path) }
 }
@@ -60,7 +59,8 @@ fn quoted(path: &str) -> String {
     json_text(&Value::from(path))
 }
 
-/// Tells whether a path has the mark, then a line number, then the mark again or the end.
+/// Tells whether a path contains the mark and a line number, followed by the mark again or by the end of the
+/// path.
 fn holds_number(path: &str, mark: char) -> bool {
     let is_number = |part: &str| {
         part.starts_with(|first: char| matches!(first, '1'..='9'))
@@ -83,18 +83,18 @@ pub(crate) fn json_text(value: &Value) -> String {
     out
 }
 
-/// Tells whether a text is visible ASCII throughout, as nearly every path is. It is called for each path of
-/// each reply, so it must be fast.
+/// Tells whether a text is only visible ASCII, as nearly every path is. Is called for each path of each
+/// reply, so it must be fast.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Tells whether a reader cannot see a character, or cannot tell it from a plain one, and so cannot type it:
-/// it ends a line, is invisible, is a space other than U+0020, is a combining mark that composes (U+0300 to
-/// U+036F), or changes the order in which other characters are shown. Among them are the interlinear
-/// annotations U+FFF9 to U+FFFB, and Unicode's `Default_Ignorable_Code_Point`, which has all characters that
-/// set directions. Some belong to legitimate names (a joiner in Persian, or in an emoji); spelled out, they
-/// can be sent back as they are.
+/// Tells whether a reader cannot type a character, because it cannot be seen, or not be distinguished from a
+/// plain one. Such a character ends a line, is invisible, is a space other than U+0020, is a combining mark
+/// that composes (U+0300 to U+036F), or changes the order in which other characters are shown. Among these
+/// are the interlinear annotations U+FFF9 to U+FFFB, and Unicode's `Default_Ignorable_Code_Point`, which has
+/// all characters that set directions. Some belong to legitimate names (a joiner in Persian, or in an emoji).
+/// A call can contain them as they are spelled out.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || is_default_ignorable(character)

@@ -1,5 +1,5 @@
-//! Past edits in replies: a line each for a model, an object each for a program; and why an edit is not
-//! undone.
+//! Formats past edits for replies: one line per edit for a model, one object per edit for a program. Also
+//! words the reasons why an edit is not undone.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,8 +22,8 @@ use crate::tool_id::ToolId;
 /// The room that is reserved for the last line of a list, or for the JSON around a list.
 const ROOM_FOR_NOTE: usize = 200;
 
-/// Lists the edits that fit, each on a line. If not even the first edit fits, only as many of its files are
-/// listed as do.
+/// Lists the edits that fit, one line per edit. If not even the first edit fits, lists only as many of its
+/// files as fit.
 pub(crate) fn text(entries: &[Entry], truncated: bool, capacity: &Capacity) -> String {
     if entries.is_empty() {
         return "[no edits are kept]".to_owned();
@@ -54,14 +54,14 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, capacity: &Capacity) -> S
 
 /// One file of an edit.
 pub(crate) struct HistoryRow<'a> {
-    /// The file at its old place, if it was moved.
+    /// The file at its old path, if it was moved.
     pub(crate) from: Option<&'a EntryFile>,
-    /// The change. For a file that was moved and edited this is the edit.
+    /// The change. If the file was moved and edited, this is the edit.
     pub(crate) file: &'a EntryFile,
 }
 
-/// Returns the files of an edit, each once. For a file that was moved the history keeps both places, and then
-/// its edit, if there was one.
+/// Returns the files of an edit, each once. For a moved file, the history has rows for the old and the new
+/// path, and then a row for the edit of the file, if it was edited.
 pub(crate) fn rows(entry: &Entry) -> Vec<HistoryRow<'_>> {
     let mut out = Vec::new();
     let mut index = 0;
@@ -79,7 +79,7 @@ pub(crate) fn rows(entry: &Entry) -> Vec<HistoryRow<'_>> {
     out
 }
 
-/// Renders an edit on a line, with at most `most` of its files.
+/// Renders an edit as one line, with at most `most` of its files.
 fn line(entry: &Entry, most: usize) -> String {
     let path = |file: &EntryFile| path_by_itself(&shown(&file.path)).into_owned();
     let file = |row: &HistoryRow<'_>| match row.from {
@@ -107,8 +107,8 @@ fn line(entry: &Entry, most: usize) -> String {
     out
 }
 
-/// Renders the edits that fit as objects. If not even the first edit fits, it has only as many of its files
-/// as do.
+/// Renders the edits that fit as objects. If not even the first edit fits, its object has only as many files
+/// as fit.
 pub(crate) fn json(entries: &[Entry], capacity: &Capacity) -> Vec<Value> {
     let mut left = capacity.whole.saturating_sub(ROOM_FOR_NOTE);
     let weight = |value: &Value| capacity.measure.of(&value.to_string()) + 1;
@@ -163,7 +163,7 @@ fn entry_json(entry: &Entry, most: usize) -> Value {
     object
 }
 
-/// Says in a word what became of a file.
+/// Returns the word for a kind of change.
 pub(crate) fn kind(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Changed => "changed",
@@ -173,8 +173,8 @@ pub(crate) fn kind(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// Prints the time in UTC, to the second (RFC 3339); a time outside the years -9999 to 9999, which a file can
-/// have, as the nearest time that can be printed.
+/// Prints a time in UTC, to the second (RFC 3339). A time outside the years -9999 to 9999, which a file can
+/// have, is printed as the nearest time inside.
 pub(crate) fn time(time: SystemTime) -> String {
     let last = if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
     let stamp = Timestamp::try_from(time).unwrap_or(last);
@@ -247,7 +247,8 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
     conflicts.chain(problems).collect()
 }
 
-/// Says what to undo before an edit that goes `together` with later ones.
+/// Says which edits to undo first: `together` ends with the edit itself; before it are the later edits that
+/// must be undone, too.
 fn before(together: &[EditId], by: &EditId) -> String {
     match together {
         [later @ .., own] if later.len() > 1 => {
@@ -262,8 +263,8 @@ fn before(together: &[EditId], by: &EditId) -> String {
     }
 }
 
-/// Says that a later edit is in the way. Nothing else may be told of it, because not all of its files lie in
-/// the allowed directories.
+/// Says that a later edit is in the way. Nothing else may be said about this edit, because not all of its
+/// files lie in the allowed directories.
 fn beyond_roots(file_path: &str, is_there: bool, left_it_so: bool) -> (String, String) {
     let edit = "another edit through this server, which also concerns files outside the allowed directories";
     let reason = match (is_there, left_it_so) {
@@ -282,7 +283,7 @@ fn beyond_roots(file_path: &str, is_there: bool, left_it_so: bool) -> (String, S
     (reason, hint.to_owned())
 }
 
-/// Makes the problem of an edit that is not kept.
+/// Makes the problem of an edit that the history does not have.
 pub(crate) fn unknown(offered: &ToolSet, edit_id: &str) -> Problem {
     let shown: String = edit_id.chars().take(40).collect();
     let lists = if offered.contains(ToolId::Edits) {

@@ -1,8 +1,8 @@
-//! Limits in words: their values, and what is said of a call that exceeds one.
+//! Words the limits: their values, and the problem of a call that exceeds one.
 //!
-//! Whatever exceeds a limit is `too_large`, and the error names the limit, its value, what was asked for and
-//! what to do. The exception is a line of input that is too long: its call has not been read, so the answer
-//! is a JSON-RPC error.
+//! The problem of a call that exceeds a limit has the code `too_large`. It names the limit, its value, the
+//! requested amount and the remedy. The exception is a message line that is too long: its call has not been
+//! read, so the answer is a JSON-RPC error.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub(crate) fn value(limit: Limit, value: u64) -> String {
     }
 }
 
-/// Prints a number of bytes in the largest unit of which it is a whole number.
+/// Prints a number of bytes in the largest unit that divides it.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let whole = units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit));
@@ -33,8 +33,8 @@ pub(crate) fn exceeded(limits: &Limits, exceeded: Exceeded) -> Problem {
     too_large(limits, exceeded.limit, asked(exceeded))
 }
 
-/// Makes the problem of a call that exceeds this limit. `asked` is a clause, without a full stop, that says
-/// what was asked for.
+/// Makes the problem of a call that exceeds this limit. `asked` is a clause, without a full stop, with the
+/// amount that the call requested.
 #[must_use]
 pub(crate) fn too_large(limits: &Limits, limit: Limit, asked: impl fmt::Display) -> Problem {
     let name = limit.name();
@@ -43,7 +43,7 @@ pub(crate) fn too_large(limits: &Limits, limit: Limit, asked: impl fmt::Display)
     Problem::new(Code::TooLarge, format!("{asked}, and the limit `{name}` is {value}"), hint)
 }
 
-/// Says in a clause what was asked for.
+/// Returns a clause with the amount that the call requested.
 fn asked(Exceeded { limit, asked }: Exceeded) -> String {
     match limit {
         Limit::Files => format!("the call names {asked} files"),

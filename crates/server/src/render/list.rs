@@ -1,4 +1,5 @@
-//! Shows files and directories in replies: each as a line for a model, or as an object for a program.
+//! Formats the entries of a list for replies: one line per file or directory for a model, one object for a
+//! program.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -10,7 +11,8 @@ use super::escape::path_by_itself;
 use super::history::time;
 use super::page::Page;
 
-/// Adds an entry to a page. Returns `Break` if it does not fit, or the page is complete.
+/// Adds an entry to a page. Returns `Break`, and adds nothing, if the entry does not fit, or the page is
+/// complete.
 pub(crate) fn show(page: &mut Page, entry: &ListEntry) -> ControlFlow<()> {
     page.show(|_| entry_text(entry), |_| entry_json(entry))
 }

@@ -1,9 +1,9 @@
-//! Words: replies, and reasons why a call was refused, are worded and laid out here.
+//! Words and lays out replies, and the reasons why a call was refused.
 //!
-//! Faults of arguments are worded in `arguments` and `tools`, those of a session in `protocol`. This room
-//! opens no file. What it says of a file comes from the store: with the content, in the error of the very
-//! access that failed, or by a function that `tools` hands over. It chooses the advice and how much of a
-//! reply fits, never what happens to a file.
+//! Exceptions: `arguments` and `tools` word the faults of arguments, `protocol` those of a session. This
+//! module opens no file. Its facts about a file come from the store: with the content, in the error of the
+//! access that failed, or from a function that `tools` passes. It decides which advice is given and how much
+//! of a reply fits, never what happens to a file.
 
 pub mod directories;
 pub mod edit;

@@ -1,5 +1,4 @@
-//! A reply that grows piece by piece, as long as the client shows it whole: hits of a search, or entries of a
-//! list.
+//! Builds a reply to a search or a list, finding by finding, up to the size that the client shows whole.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -15,12 +14,13 @@ use crate::config::Output;
 use crate::context::Reply;
 use crate::limits::{Limit, Limits};
 
-/// The room that is reserved for the notes at the end of a reply: where it was cut, and what was left out.
+/// The room that is reserved for the notes at the end of a reply, which say where the reply was cut, and what
+/// was left out.
 const ROOM_FOR_NOTES: usize = 1_000;
 /// The lines that are reserved for these notes.
 const LINES_FOR_NOTES: u64 = 4;
 
-/// The kind of findings of a reply.
+/// The kinds of findings in a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Findings {
     /// Hits of a search.
@@ -30,7 +30,7 @@ pub(crate) enum Findings {
 }
 
 impl Findings {
-    /// Returns the word for this number of them.
+    /// Returns the word for this number of findings.
     fn word(self, count: u64) -> &'static str {
         match (self, count) {
             (Self::Hits, 1) => "hit",
@@ -40,7 +40,7 @@ impl Findings {
         }
     }
 
-    /// Says that there are none in so many files.
+    /// Says that there are no findings in this number of files.
     fn none(self, files: u64) -> String {
         match (self, files) {
             (Self::Hits, 1) => "[no hit in 1 file]\n".to_owned(),
@@ -55,17 +55,17 @@ impl Findings {
     }
 }
 
-/// The findings in a reply: as many of all as there is room for.
+/// A reply with as many findings as there is room for.
 #[derive(Debug)]
 pub(crate) struct Page {
     found: Findings,
     output: Output,
     capacity: Capacity,
-    /// The most that the rest of the reply may weigh.
+    /// The maximum weight of the rest of the reply.
     whole: usize,
-    /// The bytes that the rest of the text of files may take, if that text has a budget of its own.
+    /// The maximum bytes of file text in the rest of the reply, if that text has a budget of its own.
     text: usize,
-    /// Lines that the rest may have.
+    /// The maximum number of lines of the rest.
     lines: u64,
     offset: u64,
     passed: u64,
@@ -77,8 +77,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Begins a reply that passes over the first `offset` findings, and shows at most `most` of those that
-    /// follow.
+    /// Begins a reply that skips the first `offset` findings, and shows at most `most` of the others.
     pub(crate) fn new(found: Findings, capacity: Capacity, output: Output, offset: u64, most: u64) -> Self {
         let lines = match output {
             Output::Text => capacity.lines.saturating_sub(LINES_FOR_NOTES),
@@ -118,10 +117,10 @@ impl Page {
         true
     }
 
-    /// Adds the next finding, unless it is among those to pass over. Returns `Break` if there is no room for
-    /// it, or if enough are shown. The first finding is always shown, since the next reply could not go on
-    /// otherwise; if it is too large, only its most important part is shown, for which `text` and `json` get
-    /// `false`.
+    /// Adds the next finding, unless it is to be skipped. Returns `Break`, and adds nothing, if there is no
+    /// room for the finding, or if `most` findings are already shown. The first finding is always shown,
+    /// since otherwise no later reply could get past it. If it is too large, only its most important part is
+    /// shown: `text` and `json` are called with `false`.
     pub(super) fn show(
         &mut self,
         text: impl Fn(bool) -> String,

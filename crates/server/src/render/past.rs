@@ -1,4 +1,4 @@
-//! The words for a person who looks at past edits in a page, if something fails.
+//! Words failures for a person who looks at past edits in a page.
 
 use std::path::Path;
 
@@ -25,29 +25,29 @@ pub(crate) fn unreadable(state: Option<&Path>, reason: &NotKept) -> Box<Problem>
     )
 }
 
-/// Says that no such edit is kept.
+/// Says that the history has no such edit.
 pub(crate) fn unknown() -> Box<Problem> {
     of(Code::NotFound, "No such edit is kept.", "The list shows those that are.")
 }
 
-/// Says that there is no such state of a file.
+/// Says that the file has no such state.
 pub(crate) fn no_state() -> Box<Problem> {
     of(Code::NotFound, "The history has no such state of this file.", "Choose the file again.")
 }
 
-/// Makes the problem of a state of a file that cannot be put together any more.
+/// Makes the problem of a state of a file that can no longer be restored.
 pub(crate) fn lost_state() -> Box<Problem> {
     let reason =
         "That state cannot be put together: another program has changed the file since, or it is too large.";
     of(Code::Conflict, reason, "The edits themselves show what they changed.")
 }
 
-/// Says that nothing is taken back here.
+/// Says that this program takes no edits back.
 pub(crate) fn read_only() -> Box<Problem> {
     of(Code::ToolDisabled, "This page was started with --read-only: nothing is taken back.", "")
 }
 
-/// Says that more than `most` edits are not taken back at once.
+/// Says that at most `most` edits are taken back at once.
 pub(crate) fn too_many(most: usize) -> Box<Problem> {
     of(
         Code::TooLarge,
@@ -56,7 +56,7 @@ pub(crate) fn too_many(most: usize) -> Box<Problem> {
     )
 }
 
-/// Makes the problem of an edit whose files only another machine reaches.
+/// Makes the problem of an edit whose files this machine does not reach.
 pub(crate) fn elsewhere(id: &EditId, root: &str) -> Box<Problem> {
     let reason = format!("Edit {id} changed files of {root}, which this machine does not reach.");
     of(Code::Conflict, reason, "Take it back on a machine that does.")
@@ -83,7 +83,7 @@ pub(crate) fn stopped() -> Problem {
     Problem::new(Code::Cancelled, "The program was told to end before this edit was taken back.", "")
 }
 
-/// Says that nothing more is begun, because the program ends.
+/// Says that no further request is begun, because the program ends.
 pub(crate) fn ending() -> Box<Problem> {
     of(Code::Cancelled, "The program is ending.", "")
 }

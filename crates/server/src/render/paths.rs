@@ -1,13 +1,13 @@
-//! Paths in replies. A path that is UTF-8 can be sent back as a reply shows it. No call can name a path that
-//! is not UTF-8, so it is never shown as if a call could: with U+FFFD in place of its bytes it would be the
-//! path of another file.
+//! Formats paths for replies. A call can name a path that is UTF-8 as a reply shows it. No call can name a
+//! path that is not UTF-8. Such a path is never shown with U+FFFD in place of bytes, because that would be
+//! the path of another file.
 
 use std::path::Path;
 
 use mcp_text_editor_store::Workspace;
 
-/// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`. The prefix
-/// `\\?\` of Windows is left out, since no person writes it.
+/// Returns a path for a sentence. If the path is not UTF-8, its other bytes are spelled out: `caf\xE9`. The
+/// prefix `\\?\` of Windows is left out, since people do not write it.
 pub(crate) fn shown(path: &Path) -> String {
     match path.to_str() {
         Some(path) if cfg!(windows) => match (path.strip_prefix(r"\\?\UNC\"), path.strip_prefix(r"\\?\")) {
@@ -35,7 +35,7 @@ pub(crate) fn namable(workspace: &Workspace) -> Vec<&str> {
     workspace.roots().filter_map(Path::to_str).collect()
 }
 
-/// Names the allowed directories as the end of a sentence, behind `lead`.
+/// Names the allowed directories as the end of a sentence, after `lead`.
 pub(crate) fn allowed(lead: &str, workspace: &Workspace) -> String {
     let named = namable(workspace);
     let rest = match (workspace.roots().count() - named.len(), named.is_empty()) {

@@ -1,4 +1,4 @@
-//! Messages about files that a privacy setting of macOS or Windows keeps from programs.
+//! Words messages about files to which a privacy setting of macOS or Windows denies programs access.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The reply to a read, as text for a model and as JSON for a program, as far as the client shows it.
+//! Builds the reply to a read, as text for a model or as JSON for a program, up to the size that the client
+//! shows whole.
 
 use std::fmt::Write as _;
 
@@ -16,11 +17,11 @@ use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
 
-/// The most bytes of problems that are told in full, over all files of a call.
+/// The maximum bytes of problems that are reported in full, in all files of a call together.
 const MAX_FAILURES: usize = 8_000;
-/// The most bytes of the reason, and of the hint, of each problem after these.
+/// The maximum bytes of the reason, and also of the hint, of each further problem.
 const ROOM_FOR_MORE: usize = 100;
-/// The most bytes of a path in the note that says with which file to go on.
+/// The maximum bytes of a path in the note that says with which file to continue.
 const MAX_PATH: usize = 200;
 
 /// A file that was read.
@@ -29,29 +30,29 @@ pub(crate) struct FileRead<'a> {
     pub(crate) file_path: &'a str,
     /// The results of the file's scan.
     pub(crate) scan: &'a Scan,
-    /// The changes that others have made since the client was shown it.
+    /// The changes that other programs have made since the client was shown the file.
     pub(crate) changes: Option<&'a Changes>,
 }
 
 impl FileRead<'_> {
-    /// Returns the note on what others have changed, with which the text of the file begins.
+    /// Returns the note about other programs' changes, which precedes the text of the file.
     fn note(&self) -> String {
         self.changes.map_or_else(String::new, |changes| format!("[{}]\n", slips::changes(changes)))
     }
 }
 
-/// The ranges of a file that the reply has no room for: the last ones of the call.
+/// The ranges of a file for which the reply has no room: the last ranges of that file in the call.
 #[derive(Clone, Copy)]
 pub(crate) struct LeftOut {
     /// The number of ranges that are left out.
     pub(crate) count: usize,
     /// The number of all ranges of the file in the call.
     pub(crate) of: usize,
-    /// The start of the first of them, as the call says it.
+    /// The start of the first omitted range, as in the call.
     pub(crate) start: i64,
 }
 
-/// The reply to a read while it is built: file after file, as long as there is room.
+/// The reply to a read, as far as it is built. Files are added one by one, as long as there is room.
 pub(crate) struct ReadReply {
     output: Output,
     line_numbers: bool,
@@ -62,13 +63,13 @@ pub(crate) struct ReadReply {
     files: usize,
     texts: Vec<String>,
     values: Vec<Value>,
-    /// The notes on what is left out, with which the reply ends.
+    /// The notes about what is left out, at the end of the reply.
     notes: String,
 }
 
 impl ReadReply {
-    /// Begins the reply to a read of these files, each with the number of ranges that are asked for; 0 for
-    /// facts alone.
+    /// Begins the reply to a read of these files. Each has the number of its requested ranges, or 0 if only
+    /// facts are requested.
     pub(crate) fn new<'a>(
         capacity: Capacity,
         output: Output,
@@ -90,7 +91,7 @@ impl ReadReply {
             values: Vec::new(),
             notes: String::new(),
         };
-        // Room is reserved for the notes on what is left out.
+        // Room is reserved for the notes about what is left out.
         let longest = files
             .map(|(path, _)| tail_of(path))
             .max_by_key(|path| page.left.measure().of(path))
@@ -115,14 +116,14 @@ impl ReadReply {
         page
     }
 
-    /// Weighs text that is not the text of a file.
+    /// Weighs text that is not file content.
     fn frame(&self, text: &str) -> ReplyWeight {
         ReplyWeight { text: 0, frame: self.left.measure().of(text), lines: lines(text) }
     }
 
     /// Returns how much may be shown of these lines of a file; `None` if the reply has no room for them.
     pub(crate) fn budget(&self, file: &FileRead<'_>, range: LineRange, from_char: u64) -> Option<Budget> {
-        // No number in the frame can be longer than these.
+        // No number in the frame (the text around the lines) can be longer than these numbers.
         let far = file.scan.size.saturating_add(1);
         let widest = Shown {
             lines: range,
@@ -147,14 +148,16 @@ impl ReadReply {
         ReplyWeight { text, lines: frame.lines + lines, ..frame }
     }
 
-    /// Takes room for a range whose text weighs `text`. Returns false if there is not enough.
+    /// Takes room for a range whose text weighs `text`. Returns false, and takes nothing, if there is not
+    /// enough.
     pub(crate) fn take(&mut self, file: &FileRead<'_>, range: &Shown, text: usize) -> bool {
         let lines = if self.has_text { range.lines.count() } else { 0 };
         let piece = self.piece(file, range, text, lines);
         self.left.take(piece)
     }
 
-    /// Takes room for what is said of a file besides its ranges. Returns false if there is not enough.
+    /// Takes room for the data about a file other than its ranges. Returns false, and takes nothing, if there
+    /// is not enough.
     pub(crate) fn take_file(&mut self, file: &FileRead<'_>, facts_alone: bool) -> bool {
         let text = match self.output {
             Output::Text if facts_alone => file.note() + &facts(file) + "\n",
@@ -165,7 +168,7 @@ impl ReadReply {
         self.left.take(piece)
     }
 
-    /// Shows a file for which room was taken. `ranges` is `None` for facts alone.
+    /// Adds a file for which room was taken. `ranges` is `None` if only facts are requested.
     pub(crate) fn file(
         &mut self,
         file: &FileRead<'_>,
@@ -200,10 +203,11 @@ impl ReadReply {
         }
     }
 
-    /// Says why a file could not be read. Returns false if there is no room for that.
+    /// Adds the reasons why a file could not be read. Returns false, and adds nothing, if there is no room
+    /// for them.
     pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
-        // The problems are told in full if that leaves the other files about their shares of the room. Else
-        // the reply has only the beginnings of the problems.
+        // The problems are reported in full if the other files then still have about their shares of the
+        // room. Otherwise the reply has only the beginnings of the problems.
         [true, false].into_iter().any(|in_full| {
             let mut capacity = if in_full { self.failures } else { 0 };
             let (mut texts, mut value) = (Vec::new(), None);
@@ -230,14 +234,14 @@ impl ReadReply {
         })
     }
 
-    /// Puts a header line before the lines, and notes after them.
+    /// Returns the text of a range, with a header line before it, and notes after it.
     fn range_text(&self, file: &FileRead<'_>, mut range: Shown) -> String {
         if !self.has_text {
             return head(file, &range);
         }
         let mut text = std::mem::take(&mut range.content);
-        // This buffer has room for the header, and is most of the reply: its text is moved within it, not
-        // copied to another.
+        // This buffer is most of the reply, and has room for the header. So its text is moved within the
+        // buffer, not copied to another one.
         text.insert_str(0, &head(file, &range));
         if !text.ends_with('\n') {
             text.push('\n');
@@ -262,7 +266,7 @@ impl ReadReply {
         object
     }
 
-    /// Whether the reply has the lines, not only their digests.
+    /// Whether the reply has the text of the lines, not only their digests.
     pub(crate) fn has_text(&self) -> bool {
         self.has_text
     }
@@ -272,7 +276,7 @@ impl ReadReply {
         self.line_numbers
     }
 
-    /// Returns how many files have been shown.
+    /// Returns the number of files that have been added.
     pub(crate) fn files(&self) -> usize {
         self.files
     }
@@ -298,8 +302,8 @@ impl ReadReply {
                 if let (true, Some(object)) = (not_shown > 0, value.as_object_mut()) {
                     object.insert("files_not_shown".to_owned(), json!(not_shown));
                 }
-                // The room was taken for the value as it is. If there is no room for it with invisible
-                // characters spelled out, they stay: it is the same value.
+                // The room was taken for the value without spelled-out characters. If there is no room to
+                // spell out its invisible characters, they stay; the JSON value is the same.
                 let spelled_out = json_text(&value);
                 let text = if self.left.admits(&spelled_out) { spelled_out } else { value.to_string() };
                 Reply { text, structured: Some(value), story: None }
@@ -308,7 +312,7 @@ impl ReadReply {
     }
 }
 
-/// Returns the end of a path, which tells files apart, on one line.
+/// Returns the end of a path, which best distinguishes files, on one line.
 fn tail_of(path: &str) -> String {
     let path = on_one_line(path);
     if path.len() <= MAX_PATH {
@@ -328,7 +332,7 @@ fn files_left_out(path: &str, count: usize, of: usize) -> String {
     format!("[no room for the last {count} of the {of} files: go on in another call, with {path}]\n")
 }
 
-/// Makes the problem of a range whose `end` is before `start`, which is the line `line`.
+/// Makes the problem of a range whose `end` is before its `start`. `line` is the line that `start` means.
 pub(crate) fn ends_before(start: i64, line: LineNumber, end: i64) -> Problem {
     let reason = if start < 0 {
         format!("end {end} is before start {start}, which is line {line}")
@@ -384,14 +388,14 @@ fn notes(scan: &Scan, range: &Shown) -> String {
     text
 }
 
-/// Returns the first problem with the reasons of all.
+/// Returns the first problem, with the reasons of all problems.
 fn all_in_one(problems: &[Problem]) -> Option<Problem> {
     let reasons: Vec<&str> = problems.iter().map(|problem| problem.reason.as_str()).collect();
     problems.first().map(|first| Problem { reason: reasons.join("; "), ..first.clone() })
 }
 
-/// Returns the problem whole if there is room for it, else only its beginning: a call may name any number of
-/// files.
+/// Returns the whole problem if it fits into `capacity`, or else only the beginnings of its reason and hint:
+/// a call can name any number of files.
 fn fitted(problem: &Problem, capacity: &mut usize) -> Problem {
     let cut = |text: &str| {
         let end = text.floor_char_boundary(ROOM_FOR_MORE);
@@ -405,7 +409,7 @@ fn fitted(problem: &Problem, capacity: &mut usize) -> Problem {
     Problem { reason: cut(&problem.reason), hint: cut(&problem.hint), ..problem.clone() }
 }
 
-/// Names encoding and line ends, such as `utf-8+bom crlf`.
+/// Returns the names of the encoding and the line ends, such as `utf-8+bom crlf`.
 fn form(scan: &Scan) -> String {
     let bom = if scan.bom { "+bom" } else { "" };
     format!("{}{bom} {}", scan.encoding.name(), scan.lines.census().name())

@@ -1,4 +1,4 @@
-//! The replies to a replacement in many files: how many places there are, and what was replaced.
+//! Makes the replies to a replacement in many files: the number of matches, or the changes.
 
 use std::fmt::Write as _;
 
@@ -12,10 +12,10 @@ use crate::clients::{Capacity, most};
 
 /// The number of files whose diffs are shown.
 const DIFFS: usize = 3;
-/// The most that each of these diffs weighs.
+/// The maximum weight of each of these diffs.
 const EACH: usize = 240;
 
-/// Words a count of places. Its last line is the argument with which a call replaces them.
+/// Words a count of matches. The last line is the argument with which a call replaces them.
 pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
     let (places, files) = (done.places(), changed(done).count() as u64);
     let mut out = String::new();
@@ -38,7 +38,7 @@ pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
     out
 }
 
-/// Makes the reply in JSON: what became, or would become, of at most `files` files.
+/// Makes the reply in JSON: the changes, or the changes of a dry run, in at most `files` files.
 pub(crate) fn json(
     done: &Replacements,
     is_count: bool,
@@ -93,7 +93,7 @@ fn name<'a>(done: &'a Replacements, file: &Edited) -> &'a str {
     done.file_paths.get(file.entry).map_or("", String::as_str)
 }
 
-/// Says how many places are in how many files.
+/// Returns the words for a number of matches in a number of files.
 pub(crate) fn in_files(places: u64, files: u64) -> String {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     format!("{} in {}", counted(places, "place"), counted(files, "file"))

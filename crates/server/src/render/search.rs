@@ -1,4 +1,5 @@
-//! Hits in replies: a line each for a model, as `grep` and `rg` print them, and an object each for a program.
+//! Formats search hits for replies: one line per hit for a model, as `grep` and `rg` print it, or one JSON
+//! object per hit for a program.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -14,7 +15,7 @@ use super::page::Page;
 /// The hits of a reply.
 #[derive(Debug)]
 pub(crate) struct Hits {
-    /// The page, with as many hits as there is room for.
+    /// The page, which has as many hits as there is room for.
     pub(crate) page: Page,
     /// Whether lines around the hits are shown, too.
     has_context: bool,
@@ -28,8 +29,8 @@ impl Hits {
         Self { page, has_context, last: None }
     }
 
-    /// Adds a hit in a file. If there is no room for the lines around the first hit, adds it without them.
-    /// Returns `Break` if there is no room for it, or enough is shown.
+    /// Adds a hit in a file. If there is no room for the lines around the first hit, adds the hit without
+    /// them. Returns `Break`, and adds nothing, if there is no room for the hit, or if the page is complete.
     pub(crate) fn show(&mut self, path: &str, hit: &Match) -> ControlFlow<()> {
         let Self { page, has_context, last } = self;
         let around = |is_whole| -> [&[TextLine]; 3] {
@@ -70,8 +71,8 @@ fn hit_text(
     out
 }
 
-/// Writes a hit as `path:number:text`, or `path:number-number:text` if it has several lines. Before the text
-/// stands the digest of the lines, if it is given.
+/// Writes a hit as `path:number:text`, or `path:number-number:text` if it has several lines. If the digest of
+/// the lines is given, it precedes the text.
 fn hit_line(
     path: &str,
     (line, end): (&TextLine, Option<LineNumber>),

@@ -1,4 +1,4 @@
-//! The words for what a search or a list left out, in replies.
+//! Words what a search or a list left out, for replies.
 
 use std::fmt::Write as _;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::escape::path_among_others;
 
-/// The bytes that the paths of what was left out may take in a reply, all together.
+/// The maximum bytes, in all, of the paths in a reply that were left out.
 const ROOM_FOR_PATHS: usize = 300;
 
-/// Tells whether a list shows a file with this cause nevertheless, because only its lines were not counted.
+/// Tells whether a list still shows a file with this cause, because only its lines were not counted.
 pub(crate) fn is_listed(cause: Cause) -> bool {
     matches!(cause, Cause::Binary | Cause::Undecodable | Cause::LineTooLong)
 }
 
-/// Says on a line what was left out for causes that `told` accepts. Writes nothing if there is nothing. If
-/// the reply `is_empty`, the line names paths for all these causes, and says how to ask for them.
+/// Writes a line about what was left out for causes that `told` accepts; writes nothing if nothing was left
+/// out. If the reply `is_empty`, the line names paths for all these causes, and says how to request them.
 pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, is_empty: bool, out: &mut String) {
     let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause));
@@ -44,7 +44,7 @@ pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, is_empty: bo
     }
 }
 
-/// Lists what was left out for causes that `told` accepts; `None` if there is nothing.
+/// Lists what was left out for causes that `told` accepts; `None` if nothing was left out.
 pub(crate) fn json(skipped: &Skipped, told: impl Fn(Cause) -> bool) -> Option<Value> {
     let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause)).map(|(cause, files)| {
@@ -69,7 +69,7 @@ fn take(name: &str, capacity: &mut usize) -> bool {
     left.is_some()
 }
 
-/// Tells whether the paths are listed: only if a reader may want to do something about them.
+/// Tells whether the paths are listed, which is so only if a reader may want to act on them.
 fn is_named(cause: Cause) -> bool {
     !matches!(cause, Cause::Binary | Cause::Link | Cause::Special)
 }
@@ -103,7 +103,7 @@ fn name(cause: Cause) -> &'static str {
     }
 }
 
-/// Says how to ask for what was left out, where it matters: in a reply without findings.
+/// Says how to request what was left out. Used in a reply without findings.
 fn remedy(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::Binary => "name it to learn whether it has a hit; if it is UTF-16, give that encoding",
@@ -121,7 +121,7 @@ fn remedy(cause: Cause) -> Option<&'static str> {
     })
 }
 
-/// Returns the words for one and for several.
+/// Returns the words for one file or directory, and for several.
 fn words(cause: Cause) -> (&'static str, &'static str) {
     match cause {
         Cause::Binary => ("binary file", "binary files"),

@@ -1,4 +1,4 @@
-//! Words for likely slips in new text, and for what others have changed: a sentence for each.
+//! Words likely slips in new text, and changes by other programs, one sentence for each.
 
 use std::borrow::Cow;
 
@@ -88,7 +88,7 @@ pub(super) fn warning(ReportedSlip { slip, line, more }: &ReportedSlip) -> Strin
     }
 }
 
-/// The most ranges of lines that are listed.
+/// The maximum number of ranges of lines that are listed.
 const MAX_RANGES: usize = 12;
 
 /// Says what other programs have changed in a file since it was last shown.

@@ -1,7 +1,7 @@
-//! The story of an edit: what a view shows of it, as data whose fields `view/src/story.ts` names.
+//! Makes the story of an edit: the data that a view shows. `view/src/story.ts` names its fields.
 //!
-//! This module decides nothing, and its words are those that replies and errors have, too. A story is
-//! bounded: what does not fit is counted, or marked as cut.
+//! This module decides nothing, and has the same words as replies and errors. A story is bounded: data that
+//! does not fit is counted, or marked as cut.
 
 use std::path::Path;
 
@@ -23,16 +23,19 @@ use crate::tool_id::ToolId;
 /// The key under which a reply to a client that shows views carries the story of its edit.
 pub(crate) const KEY: &str = "mcp-text-editor/story";
 
-/// The most bytes of JSON that the files of a story have, or its problems.
+/// The maximum bytes of JSON of a story's files, or of its problems.
 const ROOM: usize = SHOWN;
-/// The most files of an edit whose states are looked up; further files have the diff that the history keeps.
+/// The maximum number of files of an edit whose states are looked up. Further files have the diff from the
+/// history.
 const FILES_WITH_STATES: usize = 64;
-/// The most lines of a state that is compared as a whole with another: each line takes some bytes of memory.
+/// The maximum number of lines of a state that is compared with another as a whole: each line takes some
+/// bytes of memory.
 const LINES_OF_STATE: u64 = 1 << 20;
-/// The most bytes of a text of a problem.
+/// The maximum bytes of each text of a problem.
 const LONGEST_TEXT: usize = 16 << 10;
 
-/// Makes the story of a past edit. `comparison` compares the states of a file by its index in the entry.
+/// Makes the story of a past edit. `comparison` takes the index of a file in the entry, and compares the
+/// file's states.
 pub(crate) fn edit(
     entry: &Entry,
     can_undo: bool,
@@ -53,7 +56,7 @@ pub(crate) fn edit(
 /// Makes the story of an edit that a call has just made, and that the history keeps.
 pub(crate) fn kept(entry: &Entry, can_undo: bool, done: &Outcome) -> Value {
     let mut page = Page::new();
-    // Both have the order of the call, but files that stayed as they were have no row.
+    // Both lists have the order of the call, but unchanged files have no row in the entry.
     let changed = done.files.iter().filter(|edited| !edited.warnings.contains(&Warning::Unchanged));
     for (row, edited) in rows(entry).into_iter().zip(changed) {
         let mut head = head_of(&row);
@@ -111,8 +114,8 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
     }
 }
 
-/// Makes the story of the difference between two states of a file, whichever programs changed it in between.
-/// A state is `None` if there is no file.
+/// Makes the story of the difference between two states of a file, including changes by other programs. A
+/// state is `None` if the file did not exist.
 pub(crate) fn difference(path: &Path, encoding: Encoding, states: [Option<&[u8]>; 2]) -> Value {
     let mut page = Page::new();
     let change = match states {
@@ -194,7 +197,7 @@ fn problem(found: &Problem) -> Value {
     Value::Object(out)
 }
 
-/// Returns as much of a text as a story has room for.
+/// Returns the beginning of a text, at most `LONGEST_TEXT` bytes.
 fn cut(text: &str) -> String {
     if text.len() <= LONGEST_TEXT {
         return text.to_owned();
@@ -228,10 +231,10 @@ pub(crate) fn head(entry: &Entry, can_undo: bool) -> Map<String, Value> {
     out
 }
 
-/// The most files of an edit that a list names.
+/// The maximum number of files of an edit that a list names.
 const FILES_IN_LIST: usize = 20;
 
-/// Describes an edit in a list: the edit, and its files without what was changed in them.
+/// Describes an edit in a list: the edit, and its files without the changes in them.
 pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
     let mut out = head(entry, can_undo);
     let rows = rows(entry);
@@ -244,7 +247,7 @@ pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
     Value::Object(out)
 }
 
-/// Describes a file of an edit: where it is, and what became of it.
+/// Describes a file of an edit: its path, and the kind of change.
 fn head_of(HistoryRow { from, file }: &HistoryRow<'_>) -> Map<String, Value> {
     let mut out = path_of(file);
     let change = if from.is_some() { "moved" } else { kind(file.kind) };
@@ -255,7 +258,7 @@ fn head_of(HistoryRow { from, file }: &HistoryRow<'_>) -> Map<String, Value> {
     out
 }
 
-/// Tells where a file is: its path, the root that it was in, and the path from there.
+/// Returns the path of a file, the root in which it was, and the path relative to that root.
 pub(crate) fn path_of(file: &EntryFile) -> Map<String, Value> {
     let mut out = Map::from_iter([("path".to_owned(), json!(shown(&file.path)))]);
     if let Some(root) = file.root_directory() {
@@ -265,7 +268,7 @@ pub(crate) fn path_of(file: &EntryFile) -> Map<String, Value> {
     out
 }
 
-/// The files of a story, as far as there is room.
+/// The files of a story, as many as there is room for.
 struct Page {
     files: Vec<Value>,
     left: usize,

@@ -1,9 +1,9 @@
-//! The reversed story of an edit: what taking the edit back would change.
+//! Reverses the story of an edit: the result shows the changes of an undo.
 
 use serde_json::{Map, Value, json};
 
-/// Reverses the story of a past edit, and makes it a proposal: of each file the states before and after
-/// change places, and so do added and removed lines; a created file is to be removed.
+/// Reverses the story of a past edit, and makes it a proposal. The states before and after each file change
+/// places, and so do added and removed lines; a created file is to be removed.
 pub(crate) fn turned(mut story: Value) -> Value {
     if let Some(told) = story.as_object_mut() {
         told.insert("kind".to_owned(), json!("proposal"));
@@ -21,7 +21,7 @@ fn turn_file(file: &mut Map<String, Value>) {
     swap(file, "added", "removed");
     if file.contains_key("movedFrom") {
         swap(file, "path", "movedFrom");
-        // These two belong to the other place.
+        // These two fields belong to the other path of a moved file.
         file.remove("root");
         file.remove("relative");
     }
@@ -42,7 +42,7 @@ fn turn_file(file: &mut Map<String, Value>) {
     }
 }
 
-/// Makes added lines removed ones, and removed lines added ones. Removed lines come before added ones.
+/// Makes added lines removed lines and vice versa. Removed lines come before added lines.
 fn turn_lines(lines: Vec<Value>) -> Vec<Value> {
     let (mut out, mut added) = (Vec::with_capacity(lines.len()), Vec::new());
     for mut line in lines {

@@ -1,4 +1,4 @@
-//! A unified diff in colours.
+//! Shows a unified diff in colours.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,8 @@ pub(super) fn changes(diff: &str, out: &mut String) {
             Some(b'@') => PLACE,
             Some(b'+') => ADDED,
             Some(b'-') => REMOVED,
-            // No line of the file, but a note: the line above has no end (`\`), or lines are left out (`…`).
+            // A note, not a line of the file: the line above has no line end (`\`), or lines are left out
+            // (`…`).
             Some(b'\\' | 0xe2) => DIM,
             _ => Style::new(),
         };

@@ -1,4 +1,4 @@
-//! Past edits as diffs.
+//! Shows past edits as diffs.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::width::columns;
 use crate::render::escape::on_one_line;
 use crate::render::history::{HistoryRow, kind, rows};
 
-/// Shows an edit: what it is, and its files, each with what was changed.
+/// Shows an edit: its head, and each of its files with the changes.
 pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     let mut out = head(entry, screen);
     let id = &entry.id;
@@ -35,7 +35,7 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     out
 }
 
-/// Shows as much of an edit as the screen has lines for, besides a question.
+/// Shows as much of an edit as fits on the screen together with a question.
 pub(crate) fn on_screen(entry: &Entry, screen: &Screen) -> String {
     let text = edit(entry, screen);
     let Some(height) = screen.height else { return text };
@@ -57,7 +57,7 @@ pub(crate) fn on_screen(entry: &Entry, screen: &Screen) -> String {
     text
 }
 
-/// Says which edit it is, on as many lines as the width of the terminal needs.
+/// Returns the head of an edit, on as many lines as the width of the terminal requires.
 pub(super) fn head(entry: &Entry, screen: &Screen) -> String {
     let plain = Style::new();
     let mut parts = vec![
@@ -92,7 +92,7 @@ pub(crate) fn none(selected: Option<&Path>, is_filtered: bool) -> String {
     }
 }
 
-/// Says that there are more edits than those that were shown.
+/// Says that there are more edits than the shown ones.
 pub(crate) fn more(shown: usize) -> String {
     format!("{DIM}the newest {shown}; --newest shows more{DIM:#}\n")
 }

@@ -1,4 +1,4 @@
-//! Past edits for programs: one object on each line, with all that the history has.
+//! Renders past edits for programs: one JSON object per line, with everything that the history has.
 
 use std::time::SystemTime;
 
@@ -11,7 +11,7 @@ use crate::render::escape::json_text;
 use crate::render::history::{HistoryRow, kind, rows};
 use crate::render::paths::shown;
 
-/// Renders an edit on a line. docs/history.md says what each member is. Later versions may add members, and
+/// Renders an edit as one line. docs/history.md describes each member. Later versions can add members, but
 /// never change one.
 pub(crate) fn line(entry: &Entry) -> String {
     let mut object = json!({"edit_id": entry.id.to_string(), "time": time(entry.time), "tool": entry.tool});
@@ -42,7 +42,8 @@ fn file(HistoryRow { from, file }: &HistoryRow<'_>) -> Value {
     insert("change", Some(json!(change)));
     insert("moved_from", from.map(|from| json!(shown(&from.path))));
     insert("encoding", Some(json!(file.encoding.name())));
-    // For a moved file the history keeps both places. The digest before the edit is that of the old place.
+    // For a moved file, the history has rows for the old and the new path. The row of the old path has the
+    // digest before the edit.
     let before = from.and_then(|from| from.before.as_ref()).or(file.before.as_ref());
     insert("hash_before", before.map(|digest| json!(digest.to_string())));
     insert("hash_after", file.after.as_ref().map(|digest| json!(digest.to_string())));

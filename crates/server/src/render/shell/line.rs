@@ -18,7 +18,7 @@ const COUNTS_WIDTH: usize = 8;
 /// The maximum number of characters of a client's name.
 const MAX_CLIENT: usize = 20;
 
-/// The minimum width of a file's name, even if the screen is too narrow for it.
+/// The minimum width of a file's name, even if the screen is too narrow for that.
 const MIN_NAME: usize = 12;
 
 /// Shows an edit on one line: its id, its time, the counts of added and removed lines, its first file with

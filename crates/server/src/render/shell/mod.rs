@@ -1,7 +1,7 @@
-//! Past edits as a person sees them at a shell: in colours, within the width of the terminal, and without
-//! control characters that others wrote.
+//! Shows past edits to a person at a shell: in colours, within the width of the terminal, and without control
+//! characters from foreign text.
 //!
-//! The text contains the colours; the caller that writes it removes them where they are not wanted.
+//! The text contains the colours; the caller that writes the text removes them where they are not wanted.
 
 mod diff;
 pub(crate) mod edits;

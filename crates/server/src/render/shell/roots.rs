@@ -1,4 +1,4 @@
-//! The names that machines which share a history have for directories.
+//! Shows the names of directories that all machines which share a history use.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ use super::style::STRONG;
 use crate::render::escape::{json_text, on_one_line};
 use crate::render::paths::shown;
 
-/// The words where no directory has a name yet.
+/// The text if no directory has a name yet.
 pub(crate) const NONE: &str = "no directory has a name yet: each gets one with its first edit\n";
 
-/// Shows a directory: its name, where it is here, and since when it has the name.
+/// Shows a directory: its name, its path on this machine, and the time since which it has the name.
 pub(crate) fn root(root: &KnownRoot, screen: &Screen) -> String {
     let mut out = format!("{STRONG}[{}]{STRONG:#}\n", on_one_line(&root.name));
     for RootPlace { inside, path, .. } in &root.here {
@@ -36,7 +36,7 @@ pub(crate) fn root(root: &KnownRoot, screen: &Screen) -> String {
     out
 }
 
-/// Renders a directory on a line, for programs. docs/history.md says what each member is.
+/// Renders a directory as one line of JSON, for programs. docs/history.md describes each member.
 pub(crate) fn line(root: &KnownRoot) -> String {
     let place = |RootPlace { inside, path, .. }: &RootPlace| -> Value {
         json!({"inside": shown(inside), "path": shown(path)})

@@ -12,7 +12,7 @@ use crate::render::paths::shown;
 /// The screen on which edits are shown, and its reader.
 #[derive(Clone, Debug)]
 pub struct Screen {
-    /// The number of columns; `None` if it is not known, so that no line is broken.
+    /// The number of columns. If it is `None` (not known), no line is broken.
     pub width: Option<usize>,
     /// The number of lines; `None` if the output is not a terminal.
     pub height: Option<usize>,
@@ -29,13 +29,13 @@ impl Screen {
         stamp.to_zoned(self.zone.clone()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
     }
 
-    /// Prints a moment in few columns.
+    /// Prints a moment in fewer columns.
     pub(super) fn short_time(&self, time: SystemTime) -> String {
         let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
         stamp.to_zoned(self.zone.clone()).strftime("%m-%d %H:%M:%S").to_string()
     }
 
-    /// Prints a path, relative to the person's directory if it is below that.
+    /// Prints a path. A path below the person's current directory is printed relative to it.
     pub(super) fn path(&self, path: &Path) -> String {
         let below = self.here.as_deref().and_then(|here| path.strip_prefix(here).ok());
         let path = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path);

@@ -22,7 +22,7 @@ const MIN_WIDTH: usize = 24;
 pub(super) struct Counts {
     pub(super) added: u64,
     pub(super) removed: u64,
-    /// Whether the diff is whole. A diff that was cut had more lines than these.
+    /// Whether the diff is whole. If it was cut, the real counts are higher.
     pub(super) is_whole: bool,
 }
 
@@ -30,7 +30,7 @@ impl Counts {
     /// Counts the lines of a diff from the history, which may be cut short.
     pub(super) fn of(diff: &str) -> Self {
         let mut counts = Self { is_whole: true, ..Self::default() };
-        // The numbers of lines of both sides that must still follow, according to the head of the hunk.
+        // The numbers of lines of the two sides that must still follow, according to the head of the hunk.
         let (mut old, mut new) = (0_u64, 0_u64);
         for line in without_head(diff) {
             match line.as_bytes().first() {
@@ -74,7 +74,8 @@ impl Counts {
     }
 }
 
-/// Parses the head of a hunk, `@@ -1,3 +1,4 @@`: the first line of each side, and its number of lines.
+/// Parses the head of a hunk, `@@ -1,3 +1,4 @@`. Returns the number of the first line, and the count of
+/// lines, for each side.
 pub(super) fn hunk(head: &str) -> Option<[(u64, u64); 2]> {
     let mut words = head.strip_prefix("@@ ")?.split(' ');
     let mut side = |sign| {
@@ -154,7 +155,8 @@ impl Layout {
         // A space, ` | `, and a space before and after the second number.
         let capacity = width.saturating_sub(added + removed + 6 + more);
         let wanted = usize::try_from(max_lines).unwrap_or(usize::MAX);
-        // The bar gets the columns that the names leave, or three eighths if it needs more.
+        // The bar gets the columns that the names leave. If it needs more, it gets at least three eighths of
+        // all columns.
         let bar = capacity.saturating_sub(name).max(capacity * 3 / 8).min(wanted);
         Self { name: name.min(capacity - bar), added, removed, bar, max_lines }
     }

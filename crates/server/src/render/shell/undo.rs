@@ -1,4 +1,4 @@
-//! The words for what an undo did, would do, or cannot do.
+//! Words what an undo did or would do, and why it cannot be done.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::render::edit::words;
 use crate::render::escape::on_one_line;
 
-/// Tells what was taken back or, of a dry run, what would be.
+/// Says what was taken back or, for a dry run, what would be.
 pub(crate) fn undone(undone: &Undone, dry_run: bool) -> String {
     let mut out = String::new();
     let _ = match undone.outcome.edit_id.as_ref() {
@@ -41,7 +41,7 @@ fn becomes(file: &EntryFile) -> &'static str {
     }
 }
 
-/// Tells what is in the way of an undo.
+/// Says what is in the way of an undo.
 pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
     let mut out = String::new();
     for problem in problems {
@@ -63,14 +63,14 @@ pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> S
     out
 }
 
-/// The error where there is no terminal at which to ask.
+/// The error if there is no terminal at which to ask.
 pub(crate) const NO_TERMINAL: &str = "there is no terminal at which to ask: name the edits (mcp-text-editor undo EDIT_ID …), or say all \
      since a moment (--since WHEN --yes); --dry-run shows what would change";
 
-/// The words where there is nothing to take back.
+/// The text if there is nothing to take back.
 pub(crate) const NOTHING: &str = "there is nothing to take back\n";
 
-/// The words where a person has answered that nothing is to be done.
+/// The text if the person's answers leave nothing to do.
 pub(crate) const LEFT: &str = "nothing was changed\n";
 
 /// The answers that can be given about an edit.
@@ -95,12 +95,12 @@ pub(crate) fn confirm(count: usize) -> String {
     format!("{STRONG}take back {edits}? [y,n,?]{STRONG:#} ")
 }
 
-/// Says that what follows would be taken back.
+/// Says that the edits which follow would be taken back.
 pub(crate) fn would_take_back() -> String {
     format!("{DIM}would be taken back:{DIM:#}\n")
 }
 
-/// Says that an edit cannot be taken back; the obstacles follow.
+/// Says that an edit cannot be taken back. The caller adds the obstacles.
 pub(crate) fn not_taken_back(entry: &Entry) -> String {
     format!("{ID}edit {}{ID:#} cannot be taken back:\n", entry.id)
 }

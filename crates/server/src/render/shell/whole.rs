@@ -1,4 +1,4 @@
-//! Writes the whole diff of a file, if the one in the history is cut.
+//! Writes the whole diff of a file, for a file whose diff in the history is cut.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(crate) fn is_cut(file: &EntryFile) -> bool {
     !Counts::of(&file.diff).is_whole
 }
 
-/// Returns the whole diff of a file, with the head of the one in the history.
+/// Returns the whole diff of a file, with the head of the diff in the history.
 pub(crate) fn diff(file: &EntryFile, hunks: &Hunks) -> String {
     let body = without_head(&file.diff).next().map_or("", |first| {
         let at = first.as_ptr().addr() - file.diff.as_ptr().addr();
@@ -30,7 +30,7 @@ pub(crate) fn diff(file: &EntryFile, hunks: &Hunks) -> String {
 fn write_hunk(hunk: &DiffHunk, out: &mut String) {
     let count = |without: RowSide| hunk.rows.iter().filter(|row| row.side != without).count();
     let (old, new) = (count(RowSide::New), count(RowSide::Old));
-    // For a side without lines, the number is that of the line above.
+    // For a side without lines, GNU diff writes the number of the line above.
     let start = |start: u64, lines| if lines == 0 { start.saturating_sub(1) } else { start };
     let _ =
         writeln!(out, "@@ -{},{old} +{},{new} @@", start(hunk.old_start, old), start(hunk.new_start, new));

@@ -1,16 +1,16 @@
-//! The number of columns of a terminal that a text takes.
+//! Measures the number of columns that a text takes on a terminal.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Returns the number of columns that a text takes on one line: a Han character takes two, a mark that
-/// combines with the character before it none ([UAX 11](https://www.unicode.org/reports/tr11/)). A character
-/// of ambiguous width, in which terminals differ, counts as one.
+/// Returns the number of columns that a text takes on one line: a Han character takes two, and a mark that
+/// combines with the character before it takes none ([UAX 11](https://www.unicode.org/reports/tr11/)). A
+/// character of ambiguous width, which terminals treat differently, counts as one column.
 pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Returns as much of the end of a text as there is room for, with `…` for what is left out. The end of a
-/// path says most.
+/// Returns as much of the end of a text as there is room for, with `…` for the omitted beginning. The end is
+/// kept because it says most about a path.
 pub(super) fn from_its_end(text: &str, capacity: usize) -> String {
     if columns(text) <= capacity {
         return text.to_owned();
@@ -26,7 +26,7 @@ pub(super) fn from_its_end(text: &str, capacity: usize) -> String {
     format!("…{kept}")
 }
 
-/// Returns a text with blanks behind it up to this width.
+/// Returns a text, padded with blanks at the end to this width.
 pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
