@@ -1,4 +1,4 @@
-//! The greeting for a person who starts the server at a terminal. Without it the server would wait in
+//! Greets a person who starts the server at a terminal. Without the greeting, the server would wait in
 //! silence.
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -19,14 +19,14 @@ const HABITS: [(&str, &str); 6] = [
     ("show", "history show EDIT_ID"),
 ];
 
-/// Tells whether a person started the server at a terminal, and no client did.
+/// Tells whether a person, and not a client, has started the server, at a terminal.
 fn is_by_hand() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Returns the message for a person who typed a word that is neither a command nor a directory. A client that
-/// names a missing directory is served nevertheless (R112). So words that are not in `HABITS` are refused
-/// only at a terminal.
+/// names a missing directory is still served (R112). So words that are not in `HABITS` are refused only at a
+/// terminal.
 pub(super) fn unknown_word(directories: &[PathBuf]) -> Option<String> {
     let word = directories.first()?;
     let habit = HABITS.iter().find(|(habit, _)| word.as_os_str() == *habit);
@@ -38,8 +38,8 @@ pub(super) fn unknown_word(directories: &[PathBuf]) -> Option<String> {
     Some(format!("there is no command and no directory {word}; try mcp-text-editor {instead}"))
 }
 
-/// Says on standard error what the program is and how a client is connected to it. Does so only if both
-/// standard input and standard error are terminals: then no client is on the other side.
+/// Says on standard error what the program is, and how to connect a client to it. Does so only if standard
+/// input and standard error are terminals, because then no client has started the program.
 pub fn greet(workspace: &Workspace) {
     if is_by_hand() {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp-text-editor"));

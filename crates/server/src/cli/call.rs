@@ -31,8 +31,8 @@ pub enum CallError {
 /// The arguments of tools that are paths, or lists of paths.
 const PATHS: [&str; 6] = ["file_path", "move_to", "path", "paths", "from", "to"];
 
-/// Makes relative paths in a value absolute: at a shell, they are relative to the current directory. `name`
-/// is the name of the argument that has the value, if there is one.
+/// Makes relative paths in a value absolute. At a shell, they are relative to the current directory. `name`
+/// is the name of the argument that has the value, if the value has one.
 fn make_absolute(name: Option<&str>, value: &mut Value, here: &Path) {
     match value {
         Value::String(path) if name.is_some_and(|name| PATHS.contains(&name)) && is_relative(path) => {
@@ -52,9 +52,9 @@ fn is_relative(path: &str) -> bool {
     !path.is_empty() && !path.starts_with('~') && !path.contains("://") && Path::new(path).is_relative()
 }
 
-/// Reads the arguments of a call, and makes their paths absolute. If `json` is given, it has all of them (`-`
-/// means standard input). Else each of `values` is `key=value`, where the value is read as JSON if the tool's
-/// schema gives the key a type other than text and the value is JSON, and else as text.
+/// Reads the arguments of a call, and makes their paths absolute. If `json` is given, it has all arguments
+/// (`-` means standard input). Otherwise each of `values` is `key=value`. A value is read as JSON if it is
+/// JSON and the tool's schema gives the key a type other than text, and otherwise as text.
 pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Map<String, Value>, CallError> {
     let mut arguments = Value::Object(typed_arguments(tool, values, json)?);
     if let Ok(here) = current_dir() {
@@ -101,7 +101,7 @@ pub fn call(
     out: &mut impl Write,
 ) -> Result<bool, CallError> {
     let runtime = runtime(&server.context().config.limits)?;
-    // The length of a line is not limited, since the arguments are in memory already.
+    // The length of a line is not limited, since the arguments are already in memory.
     let limits = server.context().config.limits.clone().with(Limit::Line, NONE);
     let result = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 20);

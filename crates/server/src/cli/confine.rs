@@ -1,4 +1,4 @@
-//! Confines the whole process by the kernel (Landlock): the second wall, behind the checks of paths.
+//! Lets the kernel restrict the whole process (Landlock), as a second defence after the checks of paths.
 
 use mcp_text_editor_store::{Confinement, Gap, Network, Workspace};
 
@@ -12,9 +12,9 @@ pub struct NotConfined {
     why: String,
 }
 
-/// Has the kernel deny access to everything but the roots and the state directory. Runs as the last step
-/// before the work, because nothing else can be opened afterwards, and before any other thread is started,
-/// because Landlock would not bind that thread.
+/// Makes the kernel deny access to everything except the roots and the state directory. Must be the last step
+/// before the work, because nothing else can be opened afterwards. Must run before any other thread is
+/// started, because Landlock would not restrict that thread.
 pub fn confine(workspace: &Workspace, landlock: Landlock) -> Result<(), NotConfined> {
     if landlock == Landlock::Off {
         tracing::info!("Landlock: off");

@@ -15,9 +15,9 @@ use crate::tool_id::ToolId;
 /// A document about the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CommandDocument {
-    /// The script by which a shell completes the command line.
+    /// The script with which a shell completes the command line.
     Completions(Shell),
-    /// The manual's page of the program or, by its name, of a subcommand (`["history", "forget"]`).
+    /// The manual page of the program or, if names are given, of a subcommand (`["history", "forget"]`).
     Page(Vec<String>),
 }
 
@@ -37,7 +37,7 @@ const PROGRAM: &str = "mcp-text-editor";
 /// The beginning of the names of clap's functions for fish.
 const FISH: &str = "__fish_mcp_text_editor";
 
-/// Adds the possible values of the arguments that clap itself does not check, because they are parsed later
+/// Adds the possible values of the arguments that clap itself does not check, because they are parsed later,
 /// or are lists with commas.
 fn with_values(command: Command) -> Command {
     let clients = || CLIENTS.iter().map(|client| PossibleValue::new(client.name).help(client.program));
@@ -48,7 +48,7 @@ fn with_values(command: Command) -> Command {
         ("doctor", "client", PossibleValuesParser::new(clients())),
         ("call", "tool", PossibleValuesParser::new(tools())),
     ];
-    // `mut_arg` would move the changed argument behind all others; `mut_args` keeps the order.
+    // `mut_arg` would move the changed argument after all others; `mut_args` keeps the order.
     let of = |command: Command, id: &str, values: &PossibleValuesParser| {
         command.mut_args(|argument| {
             if argument.get_id() == id { argument.value_parser(values.clone()) } else { argument }
@@ -60,10 +60,10 @@ fn with_values(command: Command) -> Command {
     })
 }
 
-/// Returns clap's script with its defects mended:
+/// Returns clap's script without its defects:
 ///
-/// - bash: where the program's name has a hyphen, clap spells a subcommand in two ways, so that nothing is
-///   completed after it (clap-rs/clap#6529).
+/// - bash: if the program's name has a hyphen, clap spells a subcommand in two ways, so nothing is completed
+///   after it (clap-rs/clap#6529).
 /// - zsh: clap expects a directory before a subcommand, though a command line can have only one of the two.
 /// - fish: clap's script finds no command line while an option at the end still lacks its value, and it
 ///   offers no values of positional arguments.
@@ -80,7 +80,7 @@ fn completed(shell: Shell, command: &Command, script: &str) -> String {
             let lines: String = script.split_inclusive('\n').filter(without_directory).collect();
             let either = format!("\": :{{_{PROGRAM}_commands || _files -/}}\"");
             let lines = lines.replacen(&format!("\":: :_{PROGRAM}_commands\""), &either, 1);
-            // The first three occurrences belong to the command itself. Those of subcommands follow.
+            // The first three occurrences belong to the command itself; the later ones belong to subcommands.
             lines.replacen("$line[2]", "$line[1]", 3)
         }
         _ => script.to_owned(),

@@ -1,4 +1,4 @@
-//! The directory in which the process was started. Typed paths are made absolute by it.
+//! Returns the directory in which the process was started, and makes typed paths absolute with it.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! The options of HTTP: the address and the token. The token's file is read here, once, before the process is
-//! confined.
+//! Resolves the options of HTTP: the address and the token. Reads the token's file, once, before the process
+//! is confined (restricted by the kernel).
 
 use std::fs::File;
 use std::io::Read as _;
@@ -8,14 +8,14 @@ use std::path::Path;
 
 use crate::transport::http::{HttpSettings, Token};
 
-/// The greatest size of a token's file, in bytes.
+/// The maximum size of a token's file, in bytes.
 const MAX_TOKEN: u64 = 4_096;
 
-/// The mode bits of everybody but the owner.
+/// The mode bits for everybody except the owner.
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
-/// The user who can read every file in any case.
+/// The user id of root, who can read every file in any case.
 #[cfg(unix)]
 const ROOT: u32 = 0;
 
@@ -28,7 +28,8 @@ pub(super) struct Typed<'a> {
     pub(super) origins: Vec<String>,
 }
 
-/// Resolves the options. Returns `None` if there is no address: without one the other options mean nothing.
+/// Resolves the options. Returns `None` if there is no address: without an address, the other options have no
+/// meaning.
 pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<HttpSettings>, String> {
     let Some(text) = typed.address else {
         return if typed.token_file.is_some() {
@@ -110,7 +111,7 @@ fn check_private(file: &File) -> Result<(), String> {
     }
 }
 
-/// Refuses anything but a regular file. Only Unix has modes to check.
+/// Refuses anything that is not a regular file. Only Unix has modes to check.
 #[cfg(not(unix))]
 fn check_private(file: &File) -> Result<(), String> {
     let metadata = file.metadata().map_err(|error| error.to_string())?;

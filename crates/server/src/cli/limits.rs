@@ -1,11 +1,12 @@
-//! The limits as a person sets and lists them.
+//! Parses the limits that are set on the command line, and lists the limits for the help and the
+//! documentation.
 
 use crate::arguments::nearest;
 use crate::limits::{Limit, Limits, NONE, Unit};
 use crate::render::limits as words;
 
-/// Resolves the limits that a person has set; to set one twice is an error. Errors are messages for the
-/// person who configures the client.
+/// Builds the limits from the defaults and the settings. A limit that is set twice is an error. Errors are
+/// messages for the person who configures the client.
 pub(crate) fn resolve(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
     let mut limits = Limits::default();
     let mut already_set: Vec<Limit> = Vec::new();
@@ -42,7 +43,7 @@ fn set(limits: &mut Limits, text: &str) -> Result<Limit, String> {
     Ok(limit)
 }
 
-/// Parses a limit's value: `none`, or a number that a unit of the limit may follow.
+/// Parses a limit's value: `none`, or a number, optionally followed by a unit that the limit accepts.
 fn parse(limit: Limit, text: &str) -> Option<u64> {
     if text == "none" {
         return Some(NONE);

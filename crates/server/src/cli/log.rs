@@ -1,4 +1,4 @@
-//! The log.
+//! Starts the log.
 
 use std::io;
 
@@ -12,9 +12,9 @@ use crate::config::{LogFormat, LogLevel};
 /// Starts the log on standard error, since standard output belongs to the protocol.
 ///
 /// No text of a file may get into the log. The SDK logs whole requests at the levels below *warn*, so these
-/// are never switched on for it. A panic is logged only with its place in the source. The SDK's warnings are
-/// about requests that it answered with an error; they are logged only if the level is *info*, *debug* or
-/// *trace*.
+/// levels are never switched on for the SDK. A panic is logged only with its place in the source. The SDK's
+/// warnings are about requests that it has answered with an error; they are logged only if the level is
+/// *info*, *debug* or *trace*.
 pub fn start(level: LogLevel, format: LogFormat) {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,

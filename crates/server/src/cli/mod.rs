@@ -1,4 +1,4 @@
-//! The command line: its definition, its meaning, and the subcommands for people.
+//! Defines and resolves the command line, and has the subcommands for people.
 
 mod args;
 pub mod by_hand;

@@ -1,4 +1,4 @@
-//! The meaning of the command line and the environment: raw arguments ([`Arguments`]) become settings of the
+//! Resolves the command line and the environment: raw arguments ([`Arguments`]) become settings of the
 //! process ([`Command`]), once, at the start. No other module reads options from the environment. The store
 //! finds out whether a root can be opened.
 
@@ -23,7 +23,7 @@ use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, To
 use crate::render::directories;
 use crate::transport::http::HttpSettings;
 
-/// The options that choose the tools. Instead of these, `install` writes the chosen tools.
+/// The options that choose the tools. `install` does not copy them to an entry, but writes the chosen tools.
 const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
 /// The option whose value is a path.
 const STATE_DIR_OPTION: &str = "--state-dir";
@@ -40,9 +40,9 @@ pub struct Command {
     pub unserved: Vec<Unserved>,
     /// The restrictions on access to these directories.
     pub access: AccessOptions,
-    /// The durability of edits, and the state that is kept of them.
+    /// The durability of edits, and the state that is stored on disk.
     pub state_options: StateOptions,
-    /// The state that machines share; `None` if this one shares none.
+    /// The options of the state that several machines share; `None` if this process shares no state.
     pub shared: Option<SharedOptions>,
     /// The settings of MCP over HTTP, for [`Action::Serve`]; `None` for standard input and output.
     pub http: Option<HttpSettings>,
@@ -65,7 +65,7 @@ pub enum Action {
         tool: String,
         /// Its arguments, each `key=value`.
         values: Vec<String>,
-        /// All of them as JSON instead; `-` for standard input.
+        /// All arguments as JSON, instead of `values`; `-` for standard input.
         json: Option<String>,
     },
     /// Show past edits, forget them, or take them back.
@@ -74,13 +74,13 @@ pub enum Action {
     Install(InstallRequest),
     /// Start the server as clients would, and say what is wrong.
     Doctor {
-        /// The client; `None`: all that have an entry.
+        /// The client; `None`: all clients that have an entry.
         client: Option<&'static Client>,
         /// The project in which it is used; absolute. `None`: the current directory.
         project: Option<PathBuf>,
-        /// Whether programs of the project may be run.
+        /// Whether programs that the project names may be run.
         is_trusted: bool,
-        /// The directories that machines share, with [`Command::shared`]; absolute.
+        /// The directories that machines share, if [`Command::shared`] is given; absolute.
         directories: Vec<PathBuf>,
     },
     /// Print the tools.
@@ -123,7 +123,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         unprotected: patterns("--unprotect", options.unprotect)?,
         landlock: options.landlock,
     };
-    // Edits that were kept before the history was switched off can still be shown and forgotten.
+    // Edits that the history recorded before it was switched off can still be shown and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History(_)));
     let other_state_directory = other_state_directory(options.state_dir.as_deref());
     let state_options = StateOptions {
@@ -215,7 +215,7 @@ fn roots(
         | Action::History(_)
         | Action::Install(_)
         | Action::Doctor { .. } => Vec::new(),
-        // Clients show nobody why a server did not start, so it starts in any case and tells the model.
+        // Clients do not show why a server did not start, so it starts in any case and tells the model.
         Action::Serve => {
             let wanted = if directories.is_empty() {
                 vec![default_root().map(as_it_is)]
@@ -239,7 +239,7 @@ fn roots(
 }
 
 /// Returns the directories that `doctor` checks as shared between machines: the named ones, or else the
-/// current one if it is served by default.
+/// current directory if it is served by default.
 fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     if named.is_empty() {
         return Ok(default_root().into_iter().collect());
@@ -247,7 +247,8 @@ fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     named.into_iter().map(absolute).collect()
 }
 
-/// Returns the state directory that was named, else the program's own in the platform's directory for state.
+/// Returns the named state directory, or else the program's own directory in the platform's directory for
+/// state.
 fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(named) if named.is_absolute() => Ok(Some(named)),
@@ -267,8 +268,8 @@ fn places() -> Option<impl BaseStrategy> {
 }
 
 /// Returns the directory for the state of programs if the environment names none. On Windows it is not in
-/// `AppData`: the system hides from other programs what a package (MSIX), or a program that it started,
-/// writes there.
+/// `AppData`, because the system hides from other programs what a package (MSIX), or a program that the
+/// package has started, writes to `AppData`.
 fn usual_state() -> Option<PathBuf> {
     if cfg!(target_vendor = "apple") {
         return places().map(|own| own.data_dir());
@@ -277,8 +278,8 @@ fn usual_state() -> Option<PathBuf> {
     Some(home.join(".local").join("state"))
 }
 
-/// Returns another state directory that may hold a history. If the environment names a directory, this is the
-/// default one. Otherwise, on Windows, it is the directory of earlier versions. `None` if the option
+/// Returns another state directory that can have a history. If the environment names a directory, this is the
+/// default directory. Otherwise, on Windows, it is the directory of earlier versions. `None` if the option
 /// `--state-dir` names the directory.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
@@ -301,8 +302,9 @@ fn default_root() -> Result<PathBuf, Unserved> {
     served_unasked(current)
 }
 
-/// Returns the directory in which a server is started, if it is served by default. `/`, the directories
-/// of the system and home directories never are: clients without a project start their servers there.
+/// Returns the directory in which a server is started, if it is served by default. `/`, the directories of
+/// the system and home directories are never served by default, because clients without a project start their
+/// servers there.
 pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let is_home = home.as_ref().is_some_and(|home| is_same_directory(home, &current));
@@ -331,7 +333,7 @@ fn of_system() -> Vec<PathBuf> {
     }
     let variables = ["SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramW6432", "ProgramData"];
     let named = variables.iter().filter_map(std::env::var_os).map(PathBuf::from);
-    // Clients pass few variables on, so the usual paths are added.
+    // Clients pass few environment variables on, so the usual paths are added.
     let drive = std::env::var_os("SystemDrive").unwrap_or_else(|| "C:".into());
     let usual = ["Windows", "Program Files", "Program Files (x86)", "ProgramData"];
     let usual = usual.iter().map(|name| PathBuf::from(&drive).join(format!(r"\{name}")));
@@ -343,7 +345,8 @@ fn for_a_person(unserved: &Unserved) -> String {
     format!("{}: name a directory with --root", directories::why(unserved))
 }
 
-/// Makes a named directory absolute, for a server. Does not check that it exists: opening it does that.
+/// Makes a named directory absolute, for a server. Does not check that the directory exists: opening it does
+/// that.
 fn absolute_directory(named: PathBuf) -> Result<ConfiguredDirectory, Unserved> {
     if named.as_os_str().is_empty() {
         return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
@@ -374,7 +377,7 @@ fn named_root(directory: &Path) -> Result<PathBuf, String> {
     absolute(directory.to_owned())
 }
 
-/// Resolves the request to `install`. `chosen` are the tools, if a person has chosen them; `typed` are all
+/// Resolves the request to `install`. `chosen` has the tools, if a person has chosen them; `typed` has all
 /// global options that were typed.
 fn request(
     install: InstallArguments,
@@ -400,7 +403,7 @@ fn request(
         is_forced: force,
         is_instead: instead,
         command: command.map(|command| entry::split(&command)).transpose()?,
-        // The tools that suit a client by default include some that edit.
+        // A client's default tools include editing tools, so a read-only server must name its tools.
         tools: if is_read_only { chosen.unwrap_or_default().read_only() } else { chosen },
         options: typed
             .into_iter()
@@ -411,8 +414,8 @@ fn request(
     })
 }
 
-/// Returns an option in the form for a configuration. A path becomes absolute, since a client reads the
-/// configuration in another directory.
+/// Returns an option in the form for a configuration. A path is made absolute, since the client interprets
+/// the configuration in another directory.
 fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
     let TypedOption { name, values } = option;
     let is_path = name == STATE_DIR_OPTION;
@@ -426,8 +429,8 @@ fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
     Ok((name, values))
 }
 
-/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. Fails
-/// if there is no such directory.
+/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read in another
+/// directory. Fails if the directory does not exist.
 fn absolute_without_dots(directory: PathBuf) -> Result<PathBuf, String> {
     let path = absolute(directory)?;
     if !path.is_dir() {

@@ -1,5 +1,5 @@
-//! The output that people see. A terminal obeys control characters, so foreign text is escaped before it is
-//! written: paths, texts of configurations and files, the output of another program.
+//! Writes output that people see. A terminal obeys control characters, so foreign text is escaped before it
+//! is written: paths, content of configurations and files, the output of another program.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};
@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal as _, Write};
 use crate::arguments::beginning;
 use crate::render::escape::{on_lines, on_one_line};
 
-/// The maximum number of characters of a message, which may repeat a text of any length.
+/// The maximum number of characters of a message, because it can repeat a text of any length.
 const MAX_MESSAGE: usize = 4_000;
 
 /// Writes a message for the person who started the program as one line on standard error, then the lines of
@@ -69,7 +69,7 @@ impl Write for TerminalOutput {
     }
 }
 
-/// Standard error, for the log. Each event comes as one write and is kept on one line.
+/// Standard error, for the log. Each event is one write, and stays on one line.
 #[derive(Debug)]
 pub(super) struct Log(pub(super) io::Stderr);
 

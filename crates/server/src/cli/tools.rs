@@ -1,4 +1,4 @@
-//! The subcommand `tools`, which shows programs and people what clients see of the tools.
+//! The subcommand `tools`, which shows programs and people the tools as clients see them.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ pub fn markdown() -> String {
     out
 }
 
-/// Separates the lines of a description as Markdown needs it.
+/// Separates the lines of a description as Markdown requires.
 fn paragraphs(description: &str) -> String {
     description.replace('\n', "\n\n")
 }

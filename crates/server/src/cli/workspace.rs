@@ -19,7 +19,7 @@ pub enum NotOpened {
     /// An allowed directory cannot be opened.
     #[error("an allowed directory cannot be opened")]
     Directory(#[from] StoreError),
-    /// The state of several machines cannot be opened.
+    /// The state that several machines share cannot be opened.
     #[error(transparent)]
     Shared(#[from] NotShared),
 }
@@ -29,7 +29,7 @@ pub enum NotOpened {
 pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpened> {
     let own = &command.state_options;
     let edit_id = match &command.action {
-        // If there are several ids, all are of one history.
+        // If there are several ids, all of them are in the same history.
         Action::History(HistoryAction::Undo { edit_ids, .. } | HistoryAction::Show { edit_ids, .. }) => {
             edit_ids.first()
         }
@@ -49,9 +49,9 @@ pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpe
 
 /// Opens the allowed directories, with their restrictions, and the state directory.
 ///
-/// A server opens the directories that exist, and logs why it does not serve the others. For subcommands a
-/// directory that cannot be opened is an error. If the state directory cannot be opened, there is none: the
-/// reason is logged, and replies warn of what is lost with it.
+/// A server opens the directories that exist, and logs why it does not serve the others. For subcommands, a
+/// directory that cannot be opened is an error. If the state directory cannot be opened, the workspace has
+/// none: the reason is logged, and replies warn of the consequences.
 fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspace, NotOpened> {
     let Command { config, access, action, .. } = command;
     let mut builder = Workspace::builder()
@@ -97,7 +97,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
             tracing::warn!("{what}; {mend}");
         }
     }
-    // With a shared state, the database keeps the journal and the history, and the state directory holds
+    // With a shared state, the journal and the history are in the database, and a state directory would have
     // nothing else.
     let is_wanted = needs_state(action) && command.shared.is_none();
     if let Some(reason) = workspace.state_problem().filter(|_| is_wanted) {

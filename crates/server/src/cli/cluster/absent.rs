@@ -1,4 +1,4 @@
-//! A build that shares no state.
+//! Stands in for a shared state in a build without the feature `cluster`.
 
 use std::io;
 use std::path::{Path, PathBuf};

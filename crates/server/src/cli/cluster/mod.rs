@@ -1,6 +1,6 @@
 //! The state that several machines share (`--state-url`, `--root-name`): [`SharedOptions`] are resolved once,
-//! and open a [`SharedState`]. A build without the feature `cluster` has neither (`absent`), and says how to
-//! get a build that has them.
+//! and open a [`SharedState`]. A build without the feature `cluster` supports neither (`absent`), and says
+//! how to get a build that does.
 
 #[cfg(not(feature = "cluster"))]
 mod absent;

@@ -1,4 +1,4 @@
-//! A build that can share its state.
+//! Resolves and opens the shared state, in a build with the feature `cluster`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::cli::doctor::database;
 use crate::cli::here::absolute;
 use crate::protocol::measure;
 
-/// The database that several machines share, and the names that directories have on all of them.
+/// The URL of the shared database, and the names by which all machines know directories.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedOptions {
     url: StateUrl,
@@ -51,8 +51,8 @@ fn root_names(named: &[String]) -> Result<Vec<(RootName, PathBuf)>, String> {
     named.collect()
 }
 
-/// Returns the URL of the database. A typed URL may have no password, since
-/// everybody can see it in the list of processes.
+/// Returns the URL of the database. A URL on the command line must not contain a password, because everybody
+/// can see it in the list of processes.
 fn state_url(named: Option<String>, is_typed: bool) -> Result<Option<StateUrl>, String> {
     const OPTION: &str = "--state-url";
     const VARIABLE: &str = "MCP_TEXT_EDITOR_STATE_URL";
@@ -77,7 +77,7 @@ fn state_url(named: Option<String>, is_typed: bool) -> Result<Option<StateUrl>, 
 }
 
 impl SharedOptions {
-    /// Reads the files that the URL names, and looks up its hosts. Connects to nothing.
+    /// Reads the files that the URL names, and looks up the addresses of its hosts. Connects to nothing.
     pub fn open(&self) -> Result<SharedState, NotShared> {
         let names = RootNames::new(&self.names).map_err(|taken| NotShared::RootName(taken.to_string()))?;
         let cluster = Cluster::new(self.url.clone(), self.without, names, measure::observer());
@@ -86,13 +86,13 @@ impl SharedOptions {
 }
 
 impl SharedState {
-    /// Makes a workspace use the shared state.
+    /// Configures a workspace to use this shared state.
     pub fn share(&self, builder: WorkspaceBuilder) -> WorkspaceBuilder {
         builder.shared(self.0.clone())
     }
 
-    /// Says what is wrong with the database, and with directories that machines share. Returns whether all is
-    /// well.
+    /// Says what is wrong with the database, and with directories that machines share. Returns true if
+    /// nothing is wrong.
     pub fn examine(&self, directories: &[PathBuf], out: &mut impl io::Write) -> io::Result<bool> {
         database::database(&self.0, directories, out)
     }

@@ -5,9 +5,9 @@
 pub struct TypedShared<'a> {
     /// The URL of the database.
     pub state_url: Option<String>,
-    /// Whether the URL was typed, where everybody can see it in the list of processes.
+    /// Whether the URL was typed on the command line, where everybody can see it in the list of processes.
     pub is_typed: bool,
-    /// Whether edits go on while the database cannot be reached.
+    /// Whether edits are still carried out while the database cannot be reached.
     pub is_optional: bool,
     /// The names of directories, each `NAME=DIR`.
     pub root_names: &'a [String],

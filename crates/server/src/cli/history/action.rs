@@ -1,4 +1,4 @@
-//! The requests of a person about past edits: [`HistoryAction`], made from the command line.
+//! Makes a person's request about past edits ([`HistoryAction`]) from the command line.
 
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use super::output::use_color;
 use super::pager::{self, Pager};
 use crate::cli::here::absolute;
 
-/// The number of edits that are shown by default.
+/// The default maximum number of shown edits.
 const NEWEST: usize = 20;
-/// The number of edits in a page that `--html` writes, by default.
+/// The default maximum number of edits in a page that `--html` writes.
 const NEWEST_OF_PAGE: usize = 500;
 
 /// The request of a person about past edits.
@@ -33,7 +33,7 @@ pub enum HistoryAction {
         selection: Selection,
         /// Whether to open the browser.
         is_opened: bool,
-        /// The port of the page; 0: any.
+        /// The port of the page; 0 lets the system choose one.
         port: u16,
         /// The time without an open page after which the server ends.
         idle: Duration,
@@ -47,7 +47,7 @@ pub enum HistoryAction {
         /// Whether an existing file is replaced.
         is_forced: bool,
     },
-    /// Show edits whole.
+    /// Show edits with their whole diffs.
     Show {
         /// Their ids.
         edit_ids: Vec<String>,
@@ -56,17 +56,17 @@ pub enum HistoryAction {
     },
     /// Show the names that directories have on the machines that share the history.
     Roots {
-        /// Whether the output is JSON for a program, not text for a person.
+        /// Whether the output is JSON for programs, and not text for a person.
         is_json: bool,
     },
     /// Write out the bytes that recovery has put aside.
     Contents {
-        /// The id under which they are kept.
+        /// The id under which the history has the bytes.
         edit_id: String,
     },
     /// Forget edits.
     Forget {
-        /// The file, or the directory above the files, whose edits are forgotten; absolute. `None`: all
+        /// The file whose edits to forget, or a directory that contains such files; absolute. `None`: all
         /// edits.
         path: Option<PathBuf>,
     },
@@ -76,7 +76,7 @@ pub enum HistoryAction {
         edit_ids: Vec<String>,
         /// The selection of edits, if no ids are given.
         selection: Option<Selection>,
-        /// Whether only the newest edit of the selection is meant.
+        /// Whether to take back only the newest edit of the selection.
         is_newest: bool,
         /// Whether later edits that are in the way are taken back, too.
         with_later: bool,
@@ -88,11 +88,11 @@ pub enum HistoryAction {
 /// The modes of taking edits back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UndoMode {
-    /// All of them.
+    /// Take all of the edits back.
     Do,
-    /// Those that a person confirms, one by one.
+    /// Ask a person about each edit, and take back the confirmed ones.
     Ask,
-    /// None: the changes are only shown.
+    /// Take none back, and only show the changes.
     DryRun,
 }
 
@@ -111,7 +111,7 @@ pub struct Selection {
     pub client: Option<String>,
     /// Their diff, paths included, has this text.
     pub grep: Option<String>,
-    /// The maximum number of edits; the newest are taken. `None`: all.
+    /// The maximum number of edits, of which the newest are selected. `None`: all.
     pub newest: Option<usize>,
 }
 
@@ -129,7 +129,7 @@ impl Selection {
 /// The form in which edits are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OutputForm {
-    /// As a line each.
+    /// One line per edit.
     Lines(Pager),
     /// As diffs.
     Diffs(Pager),
@@ -140,8 +140,8 @@ pub enum OutputForm {
 }
 
 impl OutputForm {
-    /// Returns the form that was typed. By default it is lines if there may be `many` edits and standard
-    /// output is a terminal, else diffs.
+    /// Returns the form that was typed. The default is lines if `many` edits are possible and standard output
+    /// is a terminal, and otherwise diffs.
     fn new(typed: &FormArguments, many: bool) -> Self {
         use_color(typed.color);
         let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
@@ -219,8 +219,8 @@ pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction,
     Ok(HistoryAction::Undo { edit_ids, selection, is_newest, with_later, mode })
 }
 
-/// Whether a person who typed this in place of a path means an edit: it looks like an id, and no file has
-/// that name.
+/// Whether a word that was typed in place of a path means an edit: it looks like an id, and no file has that
+/// name.
 fn is_id(path: &Path) -> bool {
     path.to_str().is_some_and(looks_like_id) && absolute(path.to_owned()).is_ok_and(|path| !path.exists())
 }

@@ -1,11 +1,11 @@
-//! Opens a page in the person's browser, by the system's program for links.
+//! Opens a page in the person's browser, with the system's URL opener (such as `xdg-open`).
 
 use std::process::{Command, Stdio};
 
 use super::pager::search_absolute_directories;
 
-/// Makes the system open a link. Returns whether the program for links was started. Whether a browser opens
-/// is unknown.
+/// Starts the system's URL opener with a link. Returns whether the opener was started; whether a browser
+/// opens is not known.
 ///
 /// The link must work only once: other users can see it in the list of processes.
 pub(super) fn open(link: &str) -> bool {
@@ -16,7 +16,7 @@ pub(super) fn open(link: &str) -> bool {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let Ok(mut child) = command.spawn() else { return false };
-    // A thread waits for the child, however long the browser stays, so that no zombie process is left.
+    // A thread waits for the child process, as long as the browser runs, so that no zombie process is left.
     std::thread::spawn(move || child.wait());
     true
 }
@@ -33,7 +33,7 @@ fn opener() -> Command {
 
 #[cfg(windows)]
 fn opener() -> Command {
-    // By its full path, so that no program is looked for in the current directory.
+    // The full path is given, so that no program is searched for in the current directory.
     let system =
         std::env::var_os("SystemRoot").map_or_else(|| r"C:\Windows".into(), std::path::PathBuf::from);
     let mut command = Command::new(system.join("System32").join("rundll32.exe"));

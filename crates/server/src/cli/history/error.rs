@@ -10,7 +10,7 @@ use crate::render::history::help;
 /// The reason why a subcommand failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// The message says why.
+    /// Another reason, which the message says.
     #[error("{0}")]
     Failed(String),
     /// The output cannot be written.
@@ -20,7 +20,7 @@ pub enum HistoryError {
 
 pub(super) type HistoryResult = Result<(), HistoryError>;
 
-/// Makes the error of an edit that is not kept.
+/// Makes the error for an id that the history does not have.
 pub(super) fn unknown(id: &str) -> HistoryError {
     let id = on_one_line(id);
     HistoryError::Failed(format!("no edit {id} is kept; mcp-text-editor history lists those that are"))

@@ -9,13 +9,13 @@ use super::action::Selection;
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::moment::{Moment, looks_like_id};
 
-/// Tells whether a history of edits is kept in a state directory.
+/// Tells whether a state directory has a history of edits.
 #[must_use]
 pub fn is_kept_in(state_directory: &Path) -> bool {
     state_directory.join(HISTORY_FILE).is_file()
 }
 
-/// Tells whether the history has an edit with this id, or bytes that recovery kept under it.
+/// Tells whether the history has an edit, or bytes that recovery kept, under this id.
 #[must_use]
 pub fn holds(workspace: &Workspace, id: &str) -> bool {
     find(workspace, id).is_ok()
@@ -42,23 +42,23 @@ pub(super) fn id_of(workspace: &Workspace, typed: &str) -> Result<EditId, Histor
     }
 }
 
-/// Returns an edit, with the undo of each of its files.
+/// Returns an edit, and the undo of each of its files.
 pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
     let found = workspace.history().get(&id_of(workspace, id)?);
     found.map_err(|reason| unreadable(workspace, &reason))?.ok_or_else(|| unknown(id))
 }
 
-/// The number of edits, with their diffs, that one lookup loads into memory.
+/// The maximum number of edits, with their diffs, that are in memory at once.
 const PAGE: usize = 200;
 
 /// Calls `each` with the edits of a selection, the newest first. Returns the number of these edits, and
-/// whether there are more than the selection asks for.
+/// whether there are more than the selection's maximum.
 pub(super) fn select(
     workspace: &Workspace,
     selection: &Selection,
     each: &mut dyn FnMut(&Entry) -> HistoryResult,
 ) -> Result<(usize, bool), HistoryError> {
-    // A person may type only a part of a name.
+    // A person can type only a part of a name.
     let names =
         [selection.tool.as_deref(), selection.client.as_deref()].map(|name| name.map(str::to_lowercase));
     let has = |name: &Option<String>, whole: &str| {
@@ -71,7 +71,7 @@ pub(super) fn select(
     let newest = selection.newest.unwrap_or(usize::MAX);
     let mut shown = 0;
     loop {
-        // One edit more than is asked for tells whether there are more.
+        // One edit more than the maximum is requested, to learn whether there are more edits.
         let limit = PAGE.min((newest - shown).saturating_add(1));
         let found = workspace.history().find(&filter, limit, &wanted);
         let entries = found.map_err(|reason| unreadable(workspace, &reason))?;
@@ -87,7 +87,7 @@ pub(super) fn select(
     }
 }
 
-/// Returns the store's filter for a selection. It does not limit the number of edits.
+/// Returns the store's filter for a selection. The filter does not limit the number of edits.
 pub(super) fn filter(workspace: &Workspace, selection: &Selection) -> Result<EditFilter, HistoryError> {
     let Selection { path, since, until, tool, client, grep, newest: _ } = selection;
     let time = |moment: &Option<Moment>| moment.as_ref().map(|moment| time_of(workspace, moment)).transpose();

@@ -7,7 +7,7 @@ use mcp_text_editor_store::{Workspace, path_in_history};
 
 use super::error::{HistoryError, HistoryResult, unreadable};
 
-/// Forgets edits: all, or those of a file or of the files below a directory.
+/// Forgets all edits, or the edits of a file, or of the files below a directory.
 pub(super) fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut dyn Write) -> HistoryResult {
     let real = path.map(path_in_history);
     let forgotten =

@@ -55,7 +55,7 @@ pub(super) fn html(
     Ok(())
 }
 
-/// Writes the file through the store: whole or not at all, and without a record in the history.
+/// Writes the file through the store: atomically, and without recording the edit in the history.
 fn write(file: &Path, page: &str, is_forced: bool) -> HistoryResult {
     let failed = |why: String| HistoryError::Failed(format!("{} is not written: {why}", shown(file)));
     let above = file.parent().ok_or_else(|| failed("it is no file".to_owned()))?;

@@ -1,8 +1,8 @@
 //! The subcommands `history` and `undo`: past edits for a person at a shell, or in a browser. Roots do not
 //! restrict a person.
 //!
-//! `render/shell` words the edits, with colours; the output removes these where they are not wanted. The page
-//! gets its edits from `history`.
+//! `render/shell` words the edits, with colours; `output` removes the colours where they are not wanted. The
+//! browser's page gets its edits from `crate::history`.
 
 mod action;
 pub(super) mod args;

@@ -1,4 +1,4 @@
-//! Moments as a person types them.
+//! Parses moments that a person types.
 
 use std::time::SystemTime;
 
@@ -15,7 +15,8 @@ pub enum Moment {
     Edit(EditId),
 }
 
-/// Reads a moment. A time without a zone is in this machine's zone. The error says what can be typed.
+/// Reads a moment. A time without a zone is in this machine's zone; a time without a day means that time
+/// today. The error says what can be typed.
 pub(super) fn read(typed: &str) -> Result<Moment, String> {
     read_at(typed, &Zoned::now())
 }
@@ -47,7 +48,7 @@ fn time(typed: &str, now: &Zoned) -> Option<Timestamp> {
     if let Ok(stamp) = typed.parse::<Timestamp>() {
         return Some(stamp);
     }
-    // A day alone would parse as a `DateTime`, too. A time without a day is today's.
+    // A day alone would parse as a `DateTime`, too.
     if typed.contains(['T', 't', ' '])
         && let Ok(time) = typed.parse::<DateTime>()
     {
@@ -65,10 +66,10 @@ fn time(typed: &str, now: &Zoned) -> Option<Timestamp> {
     now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
 }
 
-/// The fewest digits that name an edit.
+/// The minimum number of digits in the prefix of an id.
 const LEAST_DIGITS: usize = 4;
 
-/// Whether a word may be the id of an edit, or its first digits.
+/// Whether a word can be the id of an edit, or its first digits.
 pub(super) fn looks_like_id(typed: &str) -> bool {
     (LEAST_DIGITS..=12).contains(&typed.len()) && typed.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,4 +1,4 @@
-//! The output for past edits: standard output, directly or through a pager.
+//! Writes past edits to standard output, directly or through a pager.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -34,7 +34,8 @@ pub(super) fn use_color(choice: clap::ColorChoice) {
     choice.write_global();
 }
 
-/// Returns the width in columns: the value of `COLUMNS`, else the terminal's own. `None` if there is neither.
+/// Returns the width in columns: the value of `COLUMNS`, or else the terminal's own width. `None` if neither
+/// is known.
 fn width() -> Option<usize> {
     let named = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
     let is_terminal = io::stdout().is_terminal();
@@ -43,17 +44,17 @@ fn width() -> Option<usize> {
     named.or_else(of_terminal).filter(|columns| *columns > 0)
 }
 
-/// Shows something to a person, through a pager if standard output is a terminal. If the shell cannot find or
-/// start the pager, calls `show` again without it.
+/// Calls `show` with a writer to the person: the pager, if standard output is a terminal, or else standard
+/// output. If the shell cannot find or start the pager, calls `show` again without a pager.
 ///
-/// It is no error if the reader leaves the pager or closes the pipe.
+/// It is not an error if the reader leaves the pager or closes the pipe.
 pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResult) -> HistoryResult {
     let stdout = io::stdout();
     let mut started = if stdout.is_terminal() { pager.start() } else { None };
     if let Some(child) = &mut started
         && let Some(input) = child.stdin.take()
     {
-        // An interrupt is for the pager, which has the terminal.
+        // An interrupt is meant for the pager, which has the terminal.
         let _ = signals::outlive_interrupts();
         let choice = AutoStream::choice(&stdout);
         let done = {
@@ -70,7 +71,7 @@ pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResul
     as_far_as_wanted(show(&mut out).and_then(|()| Ok(out.flush()?)))
 }
 
-/// Returns the outcome of a write. A closed pipe is no error: the reader may want no more.
+/// Returns the outcome of a write. A closed pipe is not an error: the reader may have read enough.
 pub(super) fn as_far_as_wanted(done: HistoryResult) -> HistoryResult {
     match done {
         Err(HistoryError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

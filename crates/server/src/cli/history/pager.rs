@@ -1,4 +1,4 @@
-//! The program that shows a long text page by page: [`Pager`].
+//! Chooses and starts the program that shows a long text page by page: [`Pager`].
 
 use std::ffi::{OsStr, OsString};
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 /// The program that shows the text on a terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pager {
-    /// The terminal itself.
+    /// No program: the text goes to the terminal directly.
     None,
     /// `less`, if this machine has it.
     Usual,
@@ -14,8 +14,8 @@ pub enum Pager {
     Command(OsString),
 }
 
-/// Returns the pager that the environment names: `GIT_PAGER`, else `PAGER`, as for git. An empty value and
-/// `cat` mean no pager. No file of a project can name one.
+/// Returns the pager that the environment names: `GIT_PAGER`, or else `PAGER`, as for git. An empty value and
+/// `cat` mean no pager. Files of a project cannot name a pager.
 pub(super) fn from_environment() -> Pager {
     let named = ["GIT_PAGER", "PAGER"].into_iter().find_map(std::env::var_os);
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
@@ -28,16 +28,16 @@ pub(super) fn from_environment() -> Pager {
 }
 
 impl Pager {
-    /// Starts the pager, which reads the text from its standard input. `None` if there is no pager, or if it
-    /// cannot be started.
+    /// Starts the pager, which reads the text from its standard input. Returns `None` if there is no pager,
+    /// or if it cannot be started.
     pub(super) fn start(&self) -> Option<Child> {
         let mut command = match self {
             Self::None => return None,
             Self::Usual => Command::new("less"),
             Self::Command(words) => of_shell(words)?,
         };
-        // As git does: colours are shown, a text that fits on the screen is not paged, and the text stays on
-        // the screen afterwards.
+        // These settings are git's: colours are shown, a text that fits on the screen is not paged, and the
+        // text stays on the screen afterwards.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
@@ -49,7 +49,7 @@ impl Pager {
 }
 
 /// Removes relative directories from the command's `PATH`, so that no program is searched for in the current
-/// directory: anybody may have written its files.
+/// directory, whose files anybody can have written.
 pub(super) fn search_absolute_directories(command: &mut Command) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let absolute = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
@@ -59,7 +59,7 @@ pub(super) fn search_absolute_directories(command: &mut Command) {
     };
 }
 
-/// Returns the command by which a shell runs these words.
+/// Returns the command with which a shell runs these words.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there may be none")]
 fn of_shell(words: &OsStr) -> Option<Command> {
@@ -68,7 +68,7 @@ fn of_shell(words: &OsStr) -> Option<Command> {
     Some(command)
 }
 
-/// Splits the words into a command, since Windows may have no shell.
+/// Splits the words into a command, since there may be no such shell on Windows.
 #[cfg(windows)]
 fn of_shell(words: &OsStr) -> Option<Command> {
     let words = crate::cli::install::entry::split(words.to_str()?).ok()?;

@@ -8,7 +8,7 @@ use super::error::{HistoryError, HistoryResult, unreadable};
 use super::output::screen;
 use crate::render::shell::roots;
 
-/// Shows the names that directories have on the machines that share the history, and where they are on this
+/// Shows the names that directories have on all machines that share the history, and their paths on this
 /// machine.
 pub(super) fn roots(workspace: &Workspace, is_json: bool, out: &mut dyn Write) -> HistoryResult {
     let known = workspace.history().roots().map_err(|reason| unreadable(workspace, &reason))?;

@@ -1,4 +1,4 @@
-//! Carries out what a person wants to do with past edits.
+//! Carries out a person's request about past edits.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use super::undo_several::{EditChoice, undo_several};
 use super::{html, show, undo, web};
 use crate::cli::terminal;
 
-/// Carries out a request about past edits. `other` is another state directory with edits, which is mentioned
-/// to the person.
+/// Carries out a request about past edits. `other` is another state directory with edits, which a hint to the
+/// person names.
 pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> HistoryResult {
     let mut out = anstream::stdout();
     let other = other.map(elsewhere);
@@ -23,7 +23,7 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
     }
     let workspace = &mut workspace;
     match action {
-        // Done above.
+        // This case returned above.
         HistoryAction::Web { .. } => {}
         HistoryAction::List { selection, form } => show::list(workspace, &selection, &form)?,
         HistoryAction::Html { selection, file, is_forced } => {
@@ -32,7 +32,7 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
         HistoryAction::Roots { is_json } => return roots(workspace, is_json, &mut out),
         HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
-        // Not through `anstream`, which would remove escape sequences from the bytes. `TerminalOutput`
+        // The bytes are not written through `anstream`, which would remove escape sequences. `TerminalOutput`
         // escapes control characters, and only for a terminal.
         HistoryAction::Contents { edit_id } => {
             return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
@@ -60,7 +60,7 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
     Ok(())
 }
 
-/// Returns the hint at the history in another state directory.
+/// Returns the hint about the history in another state directory.
 fn elsewhere(state_directory: &Path) -> String {
     let directory = state_directory.display();
     let whose = if cfg!(windows) {

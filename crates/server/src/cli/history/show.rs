@@ -43,7 +43,7 @@ pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Output
 }
 
 /// Replaces the shortened diffs of an edit by whole ones, computed from the contents of its files before and
-/// after it. Where those are unknown, the diff stays short.
+/// after the edit. If these contents are not known, a diff stays shortened.
 fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
     let is_cut = entry.files.iter().any(whole::is_cut);
     let mut known = KnownStates::default();
@@ -71,7 +71,7 @@ fn text(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
 fn pager(form: &OutputForm) -> &Pager {
     match form {
         OutputForm::Lines(pager) | OutputForm::Diffs(pager) | OutputForm::Stat(pager) => pager,
-        // JSON is for programs.
+        // JSON is for programs, so it is not paged.
         OutputForm::Json => &Pager::None,
     }
 }

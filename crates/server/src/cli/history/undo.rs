@@ -9,7 +9,7 @@ use super::find::find;
 use crate::history::series::worded;
 use crate::render::shell::undo as words;
 
-/// Undoes an edit, in whatever directories its files are.
+/// Undoes an edit. Its files can be in any directory.
 pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> HistoryResult {
     let (entry, _) = find(workspace, id)?;
     if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {

@@ -21,8 +21,8 @@ pub(super) enum EditChoice<'a> {
     Selected(&'a Selection, bool),
 }
 
-/// Takes several edits back, the newest first. Without `--interactive` it takes back all of them, or none if
-/// one has a conflict.
+/// Takes several edits back, the newest first. Without `--interactive`, takes back all of them, or none if
+/// any has a conflict.
 pub(super) fn undo_several(
     workspace: &mut Workspace,
     choice: EditChoice<'_>,
@@ -90,7 +90,7 @@ fn show_conflicts(
     Ok(against.len())
 }
 
-/// Takes the edits back, one after the other. Stops at the first that fails.
+/// Takes the edits back, one by one. Stops at the first undo that fails.
 fn go(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
     let many = steps.len();
     for (done, step) in steps.into_iter().enumerate() {
@@ -115,7 +115,7 @@ fn go(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) ->
     Ok(())
 }
 
-/// Asks about each edit whether to take it back, shows the conflicts of the chosen ones, and asks for a
+/// Asks for each edit whether to take it back, shows the conflicts of the chosen edits, and asks for a
 /// confirmation.
 fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
     let screen = screen();
@@ -135,7 +135,7 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
         }
         chosen.push(step.entry);
     }
-    // Edits with a conflict are left out. Without them, other edits may conflict, so the rest is planned
+    // Edits with a conflict are left out. Then further edits can have conflicts, so the rest is planned
     // again.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
