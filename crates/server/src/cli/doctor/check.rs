@@ -14,7 +14,8 @@ use crate::cli::install::entry::{EntryServer, Words};
 use crate::cli::install::http::RemoteEntry;
 use crate::cli::install::{Syntax, at, is_there, other_entries};
 
-/// Checks an entry, and entries of the same tools under other names. `None` if there is neither.
+/// Checks our entry, and entries under other names for servers with the same tools. `None` if there is
+/// neither.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
     let there = entry.scope.entry_in(entry.parsed);
     let path = entry.scope.path();
@@ -37,7 +38,7 @@ pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
     (there.is_some() || !other_entries.is_empty()).then_some(report)
 }
 
-/// Says how to mend a configuration that cannot be read.
+/// Says how to fix a configuration that cannot be read.
 pub(super) fn mend_file(file: &Path) -> String {
     format!("mend it, or take back the last edit of it: mcp-text-editor history {}", file.display())
 }
@@ -145,7 +146,7 @@ fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, 
     );
     for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
         if let Some(due) = client.member(name, own).filter(|due| there.get(name) != Some(due)) {
-            // `install` adds what is missing, and leaves what a person has written.
+            // `install` adds missing members, and does not change what a person has written.
             let is_added = entry.scope.is_written && !own.start.is_empty() && there.get(name).is_none();
             let set = format!("set `{name}` to {due} in the entry");
             report.wrong(asks.clone(), if is_added { again.to_owned() } else { set });
@@ -178,8 +179,8 @@ fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsStr
     own.chain(added).collect()
 }
 
-/// Whether the client trusts the project, as far as is known: some clients start a server only in a directory
-/// that the person has marked as trusted.
+/// Whether the client trusts the project, as far as its files say. Some clients start a server only in a
+/// directory that the person has marked as trusted; for all other clients, returns true.
 fn is_trusted(entry: &ServerEntry<'_>) -> bool {
     let ServerEntry { client, env, project, .. } = *entry;
     let read = |path: &Path, syntax| (entry.read)(path, syntax).ok().flatten();

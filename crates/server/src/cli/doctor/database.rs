@@ -1,5 +1,5 @@
-//! Says what is wrong with the database that several machines share, and with their common names for
-//! directories.
+//! Examines the database that several machines share, and their common names for directories, and says what
+//! is wrong.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use mcp_text_editor_store::real_path;
 
 use super::report::{Fault, Report, fault, shown, tell_report};
 
-/// The greatest difference between two clocks that is not reported as a fault.
+/// The maximum difference between two clocks that is not reported as a fault.
 const APART: Duration = Duration::from_secs(10);
 
 /// Examines the database that several machines share, and directories that they share. Changes nothing.
-/// Returns whether all is well.
+/// Returns true if nothing is wrong.
 pub(crate) fn database(cluster: &Cluster, roots: &[PathBuf], out: &mut impl Write) -> io::Result<bool> {
     let found = cluster.examine();
     writeln!(out, "{}", shown(&found.url))?;
@@ -40,7 +40,7 @@ fn judge(found: &DatabaseReport) -> Report {
             Err(why) => report.faults.push(no_session(found, host, why)),
         }
     }
-    // A standby has the schema of its primary.
+    // A standby server has the schema of its primary server.
     if let Some(facts) = leading.or_else(|| found.hosts.iter().find_map(reached)) {
         add_schema(&mut report, found, &facts.schema);
     }
@@ -116,7 +116,7 @@ fn no_session(found: &DatabaseReport, host: &HostReport, why: &NoSession) -> Fau
     found
 }
 
-/// Adds the findings about a host that lets the role in.
+/// Adds the findings about a host that accepts the role's login.
 fn add_host(
     report: &mut Report,
     found: &DatabaseReport,
@@ -247,7 +247,7 @@ fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Fault {
     }
 }
 
-/// Describes the contents of the database, a line each.
+/// Describes the contents of the database, one line for each kind.
 fn contents(found: &DatabaseReport, kept: &Kept) -> Vec<String> {
     let DatabaseReport { schema, schema_version, .. } = found;
     let age = kept.oldest.map_or_else(String::new, |age| format!(", the oldest begun {} ago", span(age)));
@@ -269,7 +269,7 @@ fn contents(found: &DatabaseReport, kept: &Kept) -> Vec<String> {
     lines
 }
 
-/// Judges how a directory is shared: its name on all machines, and the locks and caches of its file system.
+/// Judges the sharing of a directory: its name on all machines, and the locks and caches of its file system.
 fn shared(names: &RootNames, directory: &Path) -> Report {
     let mut report = Report::default();
     let shown = directory.display();
@@ -338,7 +338,7 @@ pub(crate) fn late(directory: &Path, caches: &Caches) -> Option<(String, String)
     Some((problem, fix.to_owned()))
 }
 
-/// Counts things, in words.
+/// Returns a count of things, in words.
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,8 +1,8 @@
-//! The subcommand `doctor`: starts the server as a client would, and says what is wrong and how to mend it.
+//! The subcommand `doctor`: starts the server as a client would, and says what is wrong and how to fix it.
 //!
-//! `check` finds faults by reading an entry, `start` by starting its command; `session` speaks with a server
-//! that runs. `remote` judges an entry of a server over HTTP, to which `post` connects. `report` has the
-//! entry and the findings; `run` carries the command line out and reports. `database` finds faults of the
+//! `check` finds faults by reading an entry, `start` by starting its command; `session` speaks with the
+//! running server. `remote` judges an entry of a server over HTTP, to which `post` connects. `report` defines
+//! the entry and the findings; `run` carries the subcommand out and reports. `database` finds faults of the
 //! database that several machines share, and of their common names for directories.
 
 mod check;

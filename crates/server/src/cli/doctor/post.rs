@@ -1,4 +1,4 @@
-//! A connection to a server over HTTP. It follows no redirect.
+//! Connects to a server over HTTP. Follows no redirects.
 
 use std::io;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::session::{Connection, REVISION, SessionAnswers, converse, text_at};
 
-/// The time that the whole session may take.
+/// The maximum time for the whole session.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The longest answer, in bytes.
+/// The maximum length of an answer, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// The most that is kept of an answer that is not an MCP message: bytes if its status is an error, else
-/// characters.
+/// The maximum length that is kept of an answer that is not an MCP message: in bytes if its status is an
+/// error, or else in characters.
 const SAID: usize = 300;
 
 /// The reason why a server gave no answer.
@@ -31,22 +31,22 @@ const SAID: usize = 300;
 pub(super) enum PostFailure {
     /// No connection can be made.
     Unreachable(io::Error),
-    /// It answers with a status other than success; the text is the beginning of the body.
+    /// The server answers with a status other than success. The text is the beginning of the body.
     Status(u16, String),
-    /// It redirects to this place.
+    /// The server redirects to this URL.
     Elsewhere(String),
-    /// It does not answer as an MCP server does.
+    /// The server does not answer as an MCP server does.
     NoServer(String),
-    /// It takes too long.
+    /// The session takes too long.
     Slow,
 }
 
-/// Asks the server at an `http` URL for its tools, and sends these headers along.
+/// Asks the server at an `http` URL for its tools, with these headers in each request.
 pub(super) fn ask(uri: &Uri, headers: Vec<(HeaderName, HeaderValue)>) -> Result<SessionAnswers, PostFailure> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(PostFailure::Unreachable)?;
     let mut endpoint = Endpoint { uri, headers, runtime, until: Instant::now() + PATIENCE };
     let answers = converse(&mut endpoint, |_| None);
-    // A lookup of the host's name may still be running. This does not wait for it.
+    // A lookup of the host's name may still be running. The shutdown does not wait for it.
     endpoint.runtime.shutdown_background();
     answers
 }
@@ -66,7 +66,7 @@ impl Connection for Endpoint<'_> {
             let response = post(self.uri, &self.headers, message).await?;
             let session = HeaderName::from_static("mcp-session-id");
             let id = response.headers().get(&session).map(|id| (session, id.clone()));
-            // A notification gets no result, so only the status counts.
+            // A notification has no result, so only the status counts.
             let Some(number) = message.get("id") else { return Ok((id, Value::Null)) };
             Ok((id, answer(response, number).await?))
         };
@@ -81,7 +81,7 @@ impl Connection for Endpoint<'_> {
     }
 }
 
-/// Posts a message, over a connection of its own. Returns the response if its status is that of success.
+/// Posts a message, over its own connection. Returns the response if its status is success.
 async fn post(
     uri: &Uri,
     headers: &[(HeaderName, HeaderValue)],
@@ -133,7 +133,7 @@ async fn answer(mut response: Response<Incoming>, id: &Value) -> Result<Value, P
         if let Some(data) = frame.and_then(|frame| frame.into_data().ok()) {
             body.extend_from_slice(&data);
         }
-        // A stream may stay open after the answer, so it is searched after each whole event.
+        // A stream can stay open after the answer, so it is searched after each whole event.
         if (is_over || is_stream && body.ends_with(b"\n\n"))
             && let Some(message) = messages(&body, is_stream).find(|message| message.get("id") == Some(id))
         {
@@ -149,7 +149,7 @@ async fn answer(mut response: Response<Incoming>, id: &Value) -> Result<Value, P
     }
 }
 
-/// Returns the messages in a body: one, or those of a stream of events.
+/// Returns the messages in a body: a single one, or those of a stream of events.
 fn messages(body: &[u8], is_stream: bool) -> impl Iterator<Item = Value> {
     let text = String::from_utf8_lossy(body);
     let texts: Vec<String> = if is_stream {

@@ -1,4 +1,4 @@
-//! Judges an entry that leads to a server over HTTP, by asking that server.
+//! Judges an entry that leads to a server over HTTP, by a session with that server.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::cli::install::http::{HeaderText, RemoteEntry, Unknown, value};
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
-/// Asks the server at the URL of an entry, unless the entry is of a project that is not trusted. The error
-/// says what is wrong. The other members of the entry are checked elsewhere.
+/// Opens a session with the server at the URL of an entry, unless the entry belongs to a project that is not
+/// trusted. The error says what is wrong. Other modules check the other members of the entry.
 pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<Report, Fault> {
     let program = entry.client.program;
     if entry.is_project() && !entry.is_trusted {
@@ -78,7 +78,7 @@ pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<R
     }
 }
 
-/// Says what a failure means, and what mends it.
+/// Says what a failure means, and how to fix it.
 fn judge(
     entry: &ServerEntry<'_>,
     remote: &RemoteEntry<'_>,
@@ -136,7 +136,7 @@ pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote: &RemoteEntry<'_>
     if !entry.scope.is_written {
         return entry.again();
     }
-    // A token that the entry already has stays.
+    // If the entry already has a token, it stays.
     let token = if takes_variable(entry) && !has_token { " --token-env NAME" } else { "" };
     format!("{} --http {url}{token}", entry.again())
 }
@@ -146,8 +146,8 @@ fn takes_variable(entry: &ServerEntry<'_>) -> bool {
     entry.client.token_form().is_some_and(|form| form != TokenForm::Literal)
 }
 
-/// Returns the end of the advice about a token: the variable that has it, or how to name one in the entry.
-/// Empty if the entry names none and `install` cannot write one.
+/// Returns the end of the advice about a token: the variable that has the token, or how to name a variable in
+/// the entry. Empty if the entry names no variable and `install` cannot write one.
 fn of_variable(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> String {
     let mut headers = remote.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     match headers.find_map(|(_, written)| value(entry.client, *written, &BTreeMap::new()).err()) {

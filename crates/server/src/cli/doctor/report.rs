@@ -1,4 +1,4 @@
-//! The entries that `doctor` checks, and its findings.
+//! Defines the entries that `doctor` checks, and its findings.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::cli::install::scopes::{Holder, Scope, taken_out};
 use crate::cli::terminal::clipped;
 use crate::render::escape::on_one_line;
 
-/// The maximum length of a line that is shown, in characters. A project or a server may have chosen its text.
+/// The maximum length of a shown line, in characters: a project or a server may have chosen its text.
 const LONGEST: usize = 2_000;
 
 /// A fault, and how to fix it.
@@ -31,7 +31,7 @@ pub(super) fn fault(problem: impl Into<String>, fix: impl Into<String>) -> Fault
 /// file cannot be read.
 pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
-/// An entry in the configuration of a client, and where it is used.
+/// An entry in the configuration of a client, and the project in which it is used.
 pub(super) struct ServerEntry<'a> {
     pub(super) client: &'static Client,
     pub(super) env: &'a Environment,
@@ -42,7 +42,7 @@ pub(super) struct ServerEntry<'a> {
     /// The project in which the client is used.
     pub(super) project: &'a Path,
     /// Whether the person trusts the project. If so, the entry's program is started in the project, whatever
-    /// program it is. Else nothing that a project holds is run.
+    /// program it is. Otherwise nothing that belongs to the project is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
     pub(super) read: &'a ReadConfiguration<'a>,
@@ -54,7 +54,7 @@ impl ServerEntry<'_> {
         self.scope.holder == Holder::Project
     }
 
-    /// Returns the advice that mends the entry: the command that writes it anew, or how to remove it.
+    /// Returns the advice that fixes the entry: the command that writes it anew, or how to remove it.
     pub(super) fn again(&self) -> String {
         let (scope, client) = (self.scope, self.client.name);
         match (scope.holder, &scope.directory) {
@@ -84,13 +84,13 @@ impl ServerEntry<'_> {
     }
 }
 
-/// The findings of an entry.
+/// The findings about an entry.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// The findings that are no faults, as lines for people.
+    /// The findings that are not faults, as lines for people.
     pub(super) notes: Vec<String>,
     pub(super) faults: Vec<Fault>,
-    /// Whether the server was not asked, so that some faults may be missing here.
+    /// Whether the server was not asked for its tools. If so, faults can be missing here.
     pub(super) is_unasked: bool,
 }
 

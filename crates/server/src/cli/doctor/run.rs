@@ -1,4 +1,4 @@
-//! The subcommand itself: the choice of the entries, and the report about them.
+//! Carries the subcommand out: chooses the entries, and reports about them.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::cli::install::scopes::{Holder, Scope, said_of, scopes};
 use crate::cli::install::{InstallError, Syntax, parsed, project_allowlist};
 use crate::config::StateOptions;
 
-/// Checks the entries of a client, or of all clients: a person's own, and that of the project. Nothing that
-/// the project holds is run unless the person trusts it. Returns whether all is well.
+/// Checks the entries of a client, or of all clients: the person's own, and the project's. Nothing that
+/// belongs to the project is run unless the person trusts the project. Returns true if nothing is wrong.
 ///
-/// `database` is whether all is well with the database that several machines share; `None` if it was not
-/// examined. If it was examined and no client is named, it is no failure that there is no entry.
+/// `database` is true if nothing is wrong with the database that several machines share; `None` if it was not
+/// examined. If it was examined and no client is named, a missing entry is not a fault.
 pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,
@@ -93,7 +93,7 @@ fn does_not_fit(
 }
 
 /// Returns the fault that the client does not read the entry. A client that is a Windows package (MSIX) reads
-/// a file of its own, and here that file has no entry.
+/// its own copy of the file, and that copy has no entry.
 fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Fault> {
     let is_of_person = |scope: &Scope| scope.holder == Holder::Person && scope.directory.is_none();
     let mut of_package = scopes.iter().filter(|other| is_of_person(other) && is_of_package(&other.file));

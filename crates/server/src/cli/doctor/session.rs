@@ -1,5 +1,5 @@
-//! A short session with a server: `initialize`, `tools/list`, and one call. Here the server is a process that
-//! is started as a client would start it.
+//! Runs a short session with a server: `initialize`, `tools/list`, and one call. [`ask`] starts the server as
+//! a process, as a client would.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,19 +14,19 @@ use serde_json::{Value, json};
 
 use crate::cli::install::at;
 
-/// The longest wait for an answer. A package runner may have to download the server first.
+/// The maximum wait for an answer. A package runner may have to download the server first.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The longest wait for the end of a server's standard error.
+/// The maximum wait for the end of a server's standard error.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The most that is kept of a server's standard error, in bytes.
+/// The maximum length that is kept of a server's standard error, in bytes.
 const SAID: u64 = 16 << 10;
 
-/// The longest line, in bytes, that the program may write to standard output; a longer one is no message.
+/// The maximum length of a line on the server's standard output, in bytes; a longer line is not a message.
 const LONGEST: u64 = 4 << 20;
 
-/// The most other messages that are skipped before an answer.
+/// The maximum number of other messages that are skipped before an answer.
 const SKIPPED: usize = 1_000;
 
 /// The start of a server: its program, arguments, environment and working directory.
@@ -41,20 +41,20 @@ pub(super) struct ServerStart<'a> {
 /// The answers of a server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct SessionAnswers {
-    /// The name that it gives itself.
+    /// The name that the server gives itself.
     pub(super) name: String,
-    /// The version that it gives itself.
+    /// The version that the server gives itself.
     pub(super) version: String,
-    /// The names of its tools.
+    /// The names of the server's tools.
     pub(super) tools: Vec<String>,
-    /// The text of the call's result; an error begins with `error: CODE: `.
+    /// The text of the call's result. An error begins with `error: CODE: `.
     pub(super) result: String,
-    /// The lines that it wrote to standard error.
+    /// The lines that the server wrote to standard error.
     pub(super) said: Vec<String>,
 }
 
-/// Starts a server and asks for its tools. `call` gets their names, and chooses a tool to call and its
-/// arguments, or none. The error says what failed.
+/// Starts a server and asks for its tools. `call` gets the names of the tools, and returns the tool to call
+/// and its arguments, or `None` to call none. The error says what failed.
 pub(super) fn ask(
     start: &ServerStart<'_>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,
@@ -79,7 +79,7 @@ pub(super) fn ask(
         if let Some(mut stderr) = stderr {
             let _ = (&mut stderr).take(SAID).read_to_end(&mut text);
             let _ = sender.send(text);
-            // The rest is read and dropped: a server would block if nobody read its log any more.
+            // The rest is read and dropped: a server would block if nobody read its log.
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
         }
     });
@@ -92,8 +92,8 @@ pub(super) fn ask(
     };
     let _ = child.kill();
     let _ = child.wait();
-    // A process that the server has started may outlive it and keep standard error open, so the wait has a
-    // timeout.
+    // A process that the server has started can outlive the server and keep standard error open, so the wait
+    // has a timeout.
     let said = log.recv_timeout(FAREWELL).unwrap_or_default();
     let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
     match answers {
@@ -107,9 +107,9 @@ pub(super) fn ask(
     }
 }
 
-/// Returns the advice for a program that the system blocks because it is not signed; `None` if nothing shows
-/// that. It is shown by the number of a Windows error, by what a launcher in Node logs about such an error,
-/// or by the signal with which macOS has ended the program.
+/// Returns the advice for a program that the system blocks because it is not signed; `None` if nothing
+/// indicates that. An indication is the number of a Windows error, the log of a Node launcher about such an
+/// error, or the signal with which macOS has ended the program.
 fn blocked(number: Option<i32>, log: &str, signal: Option<i32>) -> Option<String> {
     // ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION and ERROR_INVALID_IMAGE_HASH of winerror.h.
     let is_windows = matches!(number, Some(4551 | 577)) || log.contains("spawn UNKNOWN");
@@ -118,7 +118,7 @@ fn blocked(number: Option<i32>, log: &str, signal: Option<i32>) -> Option<String
     Some(format!("; {system} blocks a program that it does not know: docs/install.md, If it is blocked"))
 }
 
-/// The signal with which macOS ends a program whose signature does not hold.
+/// The signal with which macOS ends a program whose signature is not valid.
 const SIGKILL: i32 = 9;
 
 /// Returns the signal that has ended a server before it answered.
@@ -133,7 +133,7 @@ fn killed_at_start(child: &mut Child) -> Option<i32> {
     signal
 }
 
-/// Reads what a server writes, line by line, on a thread of its own.
+/// Starts a thread that reads a server's standard output, line by line.
 fn lines_of(child: &mut Child) -> Receiver<String> {
     let (sender, lines) = sync_channel(1);
     if let Some(stdout) = child.stdout.take() {
@@ -191,15 +191,15 @@ pub(super) trait Connection {
     /// The reason why there is no answer.
     type Failure;
 
-    /// Sends a message. Returns the result of a request, `null` for a notification.
+    /// Sends a message. Returns the result of a request, or `null` for a notification.
     fn send(&mut self, message: &Value) -> Result<Value, Self::Failure>;
 }
 
-/// The revision of MCP that is spoken.
+/// The revision of MCP that the session uses.
 pub(super) const REVISION: &str = "2025-06-18";
 
-/// Opens the session as any client does, and asks for the server's tools. `call` gets their names, and
-/// chooses a tool to call and its arguments, or none.
+/// Opens the session as any client does, and asks for the server's tools. `call` gets the names of the tools,
+/// and returns the tool to call and its arguments, or `None` to call none.
 pub(super) fn converse<C: Connection>(
     server: &mut C,
     call: impl Fn(&[String]) -> Option<(String, Value)>,

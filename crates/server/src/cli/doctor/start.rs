@@ -19,7 +19,7 @@ use crate::cli::resolve::served_unasked;
 use crate::render::directories;
 use crate::tool_id::ToolId;
 
-/// Codes of errors which show that the file was reached.
+/// The codes of errors that show that the server reached the file.
 const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
 
 /// Starts the server that an entry names, once for each directory that it serves. The error says why it is
@@ -37,7 +37,8 @@ pub(super) fn start(
     let expanded = expanded(client, &words, entry.project);
     let is_own = own.start.len() == 1 && is_same_file(&program, &env.program);
     if is_own {
-        // The file that was compared is started, even if the project's link leads elsewhere by then.
+        // This program's own file, with which the entry's program was compared, is started, even if the
+        // project's link now leads elsewhere.
         program.clone_from(&env.program);
     }
     unasked(entry, there, &expanded, is_own).map_err(|why| {
@@ -62,7 +63,7 @@ pub(super) fn start(
             let problem = format!("there is no directory in which other programs could be started: {error}");
             fault(problem, format!("{again}, which names this program"))
         })?);
-        // A relative path would mean another directory there, so all paths are made absolute.
+        // The server is started in another directory, so all paths are made absolute.
         let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
         arguments = Words { directories, ..named }.all().split_off(1);
     }
@@ -121,8 +122,8 @@ fn program(entry: &ServerEntry<'_>, words: &[String], path: Option<&OsString>) -
 }
 
 /// Checks that an entry may be started without `--trust-project`. A project can come from anybody, so its
-/// entry must start this very program, directly, and with arguments that do no harm. The error says why it
-/// may not.
+/// entry must start this very program, directly, with harmless arguments. The error says why the entry may
+/// not be started.
 fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
     if !entry.is_project() || entry.is_trusted {
         return Ok(());
@@ -134,7 +135,7 @@ fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: 
     project_allowlist::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
 }
 
-/// Chooses a call that reads a file of a directory and changes nothing. If the directory has no file, the
+/// Chooses a call that reads a file of a directory, and changes nothing. If the directory has no file, the
 /// call names one that does not exist. `None` if no tool fits.
 fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
     let entries = root.read_dir().ok().into_iter().flatten().filter_map(Result::ok);
@@ -174,28 +175,29 @@ fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str
         let Some((_, words)) = line.split_once(" WARN ").or_else(|| line.split_once(" ERROR ")) else {
             continue;
         };
-        // The words after the name of the module.
+        // The text after the name of the module.
         let words = words.split_once(": ").map_or(words, |(_, words)| words).trim();
         let fix = "mend what it tells; docs/install.md has the options that the entry can name";
         report.wrong(format!("it warns: {words}"), fix);
     }
 }
 
-/// The most names that are tried for an [`EmptyDirectory`]: killed processes may have left theirs.
+/// The maximum number of names that are tried for an [`EmptyDirectory`]: killed processes may have left their
+/// directories.
 const TRIES: u32 = 64;
 
-/// An empty directory of this process, in which another program than this one can be started; the directories
-/// above it hold nothing of a project. It is removed on drop, with everything in it.
+/// An empty directory in which this process can start other programs. The directories above it do not belong
+/// to a project. On drop, the directory is removed, with everything in it.
 ///
-/// Package runners obey, and run, files in their working directory and above it: npx `node_modules/.bin`,
-/// `package.json` and `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that choose a version of
-/// Node or Python.
+/// It is needed because package runners obey, and run, files in their working directory and above it: npx
+/// obeys `node_modules/.bin`, `package.json` and `.npmrc`, uvx obeys `uv.toml` and `.python-version`.
+/// Wrappers that choose a version of Node or Python do the same.
 #[derive(Debug)]
 pub(super) struct EmptyDirectory(PathBuf);
 
 impl EmptyDirectory {
-    /// Makes one in the person's cache directory. It is not made where everybody's temporary files are, since
-    /// others could put a `node_modules` there.
+    /// Makes an empty directory in the person's cache directory. It is not made in the common directory for
+    /// temporary files, where other users could put a `node_modules`.
     pub(super) fn new() -> io::Result<Self> {
         let places = choose_native_strategy().map_err(|_| ErrorKind::NotFound)?;
         let cache = places.cache_dir().join("mcp-text-editor");
@@ -221,7 +223,7 @@ impl EmptyDirectory {
 
 impl Drop for EmptyDirectory {
     fn drop(&mut self) {
-        // What is left there does no harm.
+        // A directory that is left behind does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

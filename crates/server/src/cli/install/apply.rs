@@ -1,5 +1,5 @@
-//! Reads and writes configurations through the store. A write holds the lock, happens as a whole or not at
-//! all, is kept in the history, and never overwrites what another program has written meanwhile.
+//! Reads and writes configurations through the store. A write holds the lock, is atomic, is recorded in the
+//! history, and never overwrites what another program has written meanwhile.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use crate::config::StateOptions;
 /// The origin under which the history lists edits of configurations.
 pub(super) const ORIGIN: &str = "install";
 
-/// The origin of edits that take something out. The next removal does not undo such edits.
+/// The origin of edits by `install --remove`. A later removal does not undo these edits.
 pub(super) const REMOVAL: &str = "install --remove";
 
-/// The most edits of a file that are searched for the one to take back.
+/// The maximum number of a file's edits that are examined to find the ones to take back.
 const STEPS: usize = 32;
 
 /// A configuration as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Configuration {
-    /// The text that it holds, with `\n` for line ends.
+    /// The content of the file, with `\n` as its line ends.
     pub(super) text: String,
     digest: Digest,
 }
@@ -41,7 +41,8 @@ pub(super) struct Written {
     pub(super) diff: String,
 }
 
-/// Reads and parses a configuration; `None` if there is none. The error says why it cannot be read.
+/// Reads and parses a configuration; `None` if the file does not exist. The error says why the file cannot be
+/// read.
 pub(crate) fn parsed(path: &Path, syntax: Syntax, state: &StateOptions) -> Result<Option<Value>, String> {
     let parsed = read(path, state)?.map(|found| syntax.read(&found.text)).transpose();
     parsed.map_err(|broken| format!("{} cannot be read: {broken}", path.display()))
@@ -54,7 +55,7 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configura
     if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Err(format!("{} is a link to what is not there", path.display()));
     }
-    // A longer file is not read at all.
+    // A file that is too long is not read at all.
     if path.metadata().is_ok_and(|metadata| metadata.len() > LONGEST as u64) {
         return Err(format!("{} is longer than 16 MiB, which no configuration is", path.display()));
     }
@@ -67,8 +68,8 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configura
     }
 }
 
-/// Writes a configuration. In an existing file only the lines that differ are changed, and only if the file
-/// is unchanged since it was read.
+/// Writes a configuration. In an existing file, only the lines that differ are replaced. Fails if the file
+/// has changed since it was read.
 pub(super) fn write(
     path: &Path,
     found: Option<&Configuration>,
@@ -100,9 +101,9 @@ pub(super) fn write(
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }
 
-/// Undoes the newest edits of a configuration, as far back as `install` made them. Returns whether the file
-/// is then as it was before the first of these edits: there was at least one, and nothing else has changed
-/// since.
+/// Undoes the newest edits of a configuration, back to the first one that `install` did not make. Returns
+/// whether the file then is as it was before these edits; false also if there were no such edits, or other
+/// programs have changed the file.
 pub(super) fn restore(path: &Path, state: &StateOptions) -> Result<bool, String> {
     let mut workspace = open(path, state)?;
     let mut is_restored = false;

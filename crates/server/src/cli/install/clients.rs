@@ -1,6 +1,6 @@
-//! The clients, and what each of them needs. Their facts are rows of `clients.json`: where a client keeps its
-//! configuration, what an entry looks like, what lets the client call tools without asking a person, and how
-//! it starts servers.
+//! Defines the clients. The facts about a client are a row of `clients.json`: the paths of its configuration,
+//! the form of an entry, the settings with which the client calls tools without asking a person, and the way
+//! in which it starts servers.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -18,7 +18,8 @@ use crate::render::escape::on_one_line;
 /// The name of the server in every configuration.
 pub const NAME: &str = "text-editor";
 
-/// The variables that say where the history is kept: a server has to get those that a person has set.
+/// The environment variables that determine the path of the history. If a person has set them, a server must
+/// get them.
 pub const STATE_VARIABLES: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
 
 /// Every client, in the order in which they are listed.
@@ -31,25 +32,26 @@ pub static CLIENTS: LazyLock<Vec<Client>> = LazyLock::new(|| {
 #[derive(Default, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Client {
-    /// Its name on the command line.
+    /// The client's name on the command line.
     pub name: &'static str,
-    /// The name that people give it.
+    /// The name that people use for the client.
     pub program: &'static str,
-    /// Names of its programs.
+    /// The names of the client's programs.
     pub programs: Vec<&'static str>,
-    /// The version that was configured by `install` and used, on 2026-11-22, on Linux.
+    /// The version that was configured with `install` and tried, on 2026-11-22, on Linux.
     pub tried: Option<&'static str>,
     /// The source of the facts in this row, if the client was not tried.
     pub page: Option<&'static str>,
-    /// The syntax of its configuration.
+    /// The syntax of the client's configuration.
     pub syntax: Syntax,
-    /// The path of the entries of all servers in its configuration.
+    /// The path in the configuration of the object with the entries of all servers.
     pub servers: Vec<&'static str>,
     /// The files of a person's own configuration.
     pub user: Vec<ConfigPath>,
-    /// The configuration file in a project, with `/` between names; `None` if the client has none there.
+    /// The configuration file in a project, with `/` between names; `None` if the client reads none in
+    /// projects.
     pub project: Option<&'static str>,
-    /// A file in a project that it reads before `project`.
+    /// A file in a project that the client reads before `project`.
     pub also_reads: Option<&'static str>,
     /// The directories of a project in which the client looks for that file.
     pub looks_in: LooksIn,
@@ -59,7 +61,7 @@ pub struct Client {
     pub machine_variable: Option<&'static str>,
     /// The configurations of the machine that all others outrank.
     pub machine_last: Vec<ConfigPath>,
-    /// The directory in which it starts servers.
+    /// The directory in which the client starts servers.
     pub starts: WorkingDirectory,
     /// The template of an entry that starts a program. `PROGRAM`, `ARGUMENTS` or `WORDS` (both) stand for the
     /// command, `TOOLS` for the names of the offered tools.
@@ -67,9 +69,9 @@ pub struct Client {
     /// The template of an entry that leads to a server over HTTP; `None` if the client only starts programs.
     /// `URL` stands for the server's address, `NAME` for the variable that has the token.
     pub http: Option<Map<String, Value>>,
-    /// Whether it replaces `$NAME` in a header, too, and not only `${NAME}`.
+    /// Whether the client replaces `$NAME` in a header, and not only `${NAME}`.
     pub fills_bare_variables: bool,
-    /// Whether it takes a `url` without a type for the URL of an SSE server.
+    /// Whether the client regards a `url` without a type as the URL of an SSE server.
     pub url_is_sse: bool,
     /// The file of a person's permissions, as a template for `Environment::paths`, if it is not the file of
     /// the entry.
@@ -84,7 +86,8 @@ pub struct Client {
     token_inputs: Vec<Item>,
     /// The tools that suit the client, as a value of `--tools`.
     pub tools: &'static str,
-    /// The search behind which it hides the tools of servers; `None` if the model sees all tools at once.
+    /// The search behind which the client hides the tools of servers; `None` if the model sees all tools at
+    /// once.
     pub search: Option<ToolSearch>,
     /// The items that disable the client's own tools for changing files, so that the model edits through the
     /// server. They go into the file of permissions, or else into the file of the entry.
@@ -111,7 +114,7 @@ pub struct Client {
 pub struct ConfigPath {
     /// The path, as a template for [`Environment::paths`].
     path: &'static str,
-    /// The system on which it is used; `None` for all.
+    /// The system on which the file is used; `None` for all.
     system: Option<System>,
     /// The file or directory that must exist for this path to be used.
     when: Option<&'static str>,
@@ -124,49 +127,48 @@ pub enum LooksIn {
     /// Only the project's own directory.
     #[default]
     Project,
-    /// Also those above it, up to the top of the repository.
+    /// Also the directories above it, up to the top of the repository.
     Repository,
-    /// Also all above it.
+    /// Also all directories above it.
     Ancestors,
 }
 
-/// A client's search for tools. Until it searches, the model sees no more than the names of these tools.
+/// A client's search for tools. Until the model searches, it sees at most the names of these tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 pub struct ToolSearch {
-    /// Its name in the client's documentation.
+    /// The name of the search in the client's documentation.
     pub name: &'static str,
-    /// The setting that switches it on and off, as a clause.
+    /// The setting that switches the search on and off, as a clause.
     pub switch: &'static str,
     /// The member of an entry that keeps the server's tools out of the search. `install` writes it.
     pub unless: Option<&'static str>,
-    /// The tools that the client offers at once even without that member, because the server asks for that by
-    /// `_meta`.
+    /// The tools that the model sees at once even without that member, because their `_meta` says so.
     pub at_once: Option<&'static str>,
 }
 
-/// In which directory a client starts servers.
+/// The directory in which a client starts servers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkingDirectory {
-    /// In the project, so that an entry need not name it.
+    /// The project. So an entry need not name the project.
     InProject,
-    /// Anywhere. In an entry it replaces this variable by the project's path.
+    /// Any directory. In an entry, the client replaces this variable by the project's path.
     Names(&'static str),
     /// Anywhere.
     #[default]
     Anywhere,
 }
 
-/// The environment variables of a client that its servers get.
+/// The client's environment variables that its servers get.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PassedVariables {
     /// All.
     #[default]
     All,
-    /// All but those whose names look like secrets.
+    /// All except those whose names look like secrets.
     AllButSecrets,
-    /// These alone.
+    /// Only these.
     Only(Vec<String>),
 }
 
@@ -187,28 +189,28 @@ impl PassedVariables {
 /// The way in which a client gets a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenForm<'a> {
-    /// It replaces variables in headers. A variable is written as its name between these two texts.
+    /// The client replaces variables in headers. A variable is written as its name between these two texts.
     Header(&'a str, &'a str),
     /// This member of the entry names the variable.
     Member(&'a str),
-    /// It asks the person, once, and keeps the answer.
+    /// The client asks the person, once, and stores the answer.
     Asked,
-    /// Only by a header that holds the token itself.
+    /// Only a header with the token itself is possible.
     Literal,
 }
 
-/// A setting that `install` writes besides the entry: an item of a list, or a value.
+/// A setting that `install` writes in addition to the entry: an item of a list, or a value.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
     /// The file, in JSON.
     #[serde(skip)]
     pub file: PathBuf,
-    /// The path of the list, or of the value, in it.
+    /// The path of the list, or of the value, in the file.
     pub path: Vec<&'static str>,
     /// The item, or the value.
     pub item: Value,
-    /// Whether it is an item of a list.
+    /// Whether `item` is an item of a list, and not a value.
     #[serde(default)]
     pub is_listed: bool,
     /// The effect, for people.
@@ -220,7 +222,8 @@ fn items_in<'a>(items: &'a [Item], file: &'a Path) -> impl Iterator<Item = Item>
     items.iter().map(|item| Item { file: file.to_owned(), ..item.clone() })
 }
 
-/// Returns the files of these places. The last place is used if no other is.
+/// Returns the files of those places that are used on this machine. If no other place is used, the last one
+/// is.
 #[must_use]
 pub fn files_at(places: &[ConfigPath], env: &Environment, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
     let of_system = |place: &&ConfigPath| place.system.is_none_or(|system| system == env.system);
@@ -239,7 +242,7 @@ pub fn files_at(places: &[ConfigPath], env: &Environment, exists: &dyn Fn(&Path)
     files
 }
 
-/// Returns every file of this person that configures a client, even if it does not exist.
+/// Returns every file of this person that can configure a client, whether it exists or not.
 pub(crate) fn own_configurations() -> Vec<PathBuf> {
     let Ok(env) = Environment::of_person(PathBuf::new(), PathBuf::new()) else { return Vec::new() };
     let of = |client: &'static Client| {
@@ -266,7 +269,7 @@ impl Client {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
-    /// Finds a client by its name as it was typed. The error names those that may have been meant.
+    /// Finds a client by its name as it was typed. The error names the clients that may have been meant.
     pub(crate) fn find(typed: &str) -> Result<&'static Self, String> {
         Self::named(typed).ok_or_else(|| {
             let names = |clients: &[&Self], last: &str| {
@@ -300,7 +303,7 @@ impl Client {
     }
 
     /// Returns the files that have the client's entries: those of `project` if it is given, else a person's
-    /// own. The error says that the client has none in projects.
+    /// own. The error says that the client reads none in projects.
     pub fn files(&self, env: &Environment, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
         match (project, self.project) {
             (None, _) => Ok(files_at(&self.user, env, &|path| path.exists())),
@@ -311,24 +314,24 @@ impl Client {
         }
     }
 
-    /// Returns the path to our entry in its configuration.
+    /// Returns the path to our entry in the client's configuration.
     #[must_use]
     pub fn entry(&self) -> Vec<&'static str> {
         self.servers.iter().copied().chain([NAME]).collect()
     }
 
-    /// Returns our entry in its configuration. No client takes `null` for an entry.
+    /// Returns our entry in the client's configuration. For all clients, `null` counts as no entry.
     pub(crate) fn entry_in<'a>(&self, parsed: &'a Value) -> Option<&'a Value> {
         at(parsed, &self.entry()).filter(|there| !there.is_null())
     }
 
-    /// Names the place of our entry in its file.
+    /// Returns the place of our entry in its file, in words.
     pub(crate) fn place(&self) -> String {
         self.entry().join(".")
     }
 
-    /// Returns the arguments of `install`, besides the client, that a fresh entry needs: directories, if
-    /// nothing else names them.
+    /// Returns the arguments of `install`, in addition to the client, that a new entry requires: directories,
+    /// if nothing else names them.
     pub(crate) fn needs(&self, is_project: bool) -> &'static str {
         if self.starts == WorkingDirectory::Anywhere && !is_project { " DIR" } else { "" }
     }
@@ -345,19 +348,19 @@ impl Client {
     }
 
     /// Returns the items that disable the client's own tools for changing files; none if a person has to do
-    /// that. `files` are those that have its entries.
+    /// that. `files` are the files that have the client's entries.
     pub(crate) fn switched_off(&self, env: &Environment, files: &[PathBuf]) -> Vec<Item> {
         let permissions = self.permissions.map(|path| env.paths(path));
         let file = permissions.as_deref().unwrap_or(files).first();
         file.into_iter().flat_map(|file| items_in(&self.instead, file)).collect()
     }
 
-    /// Returns the items that make the client ask for the token, in the files that have its entries.
+    /// Returns the items that make the client ask for the token, in the files that have the client's entries.
     pub(crate) fn token_inputs(&self, files: &[PathBuf]) -> Vec<Item> {
         files.iter().flat_map(|file| items_in(&self.token_inputs, file)).collect()
     }
 
-    /// Returns the way in which the client gets a token; `None` if it takes no URL.
+    /// Returns the way in which the client gets a token; `None` if it does not support servers over HTTP.
     #[must_use]
     pub fn token_form(&self) -> Option<TokenForm<'_>> {
         let http = self.http.as_ref()?;
@@ -403,13 +406,13 @@ impl Client {
         self.members(Destination::Program(words)).remove(name)
     }
 
-    /// Returns a configuration with the entry alone, for a person who adds it by hand.
+    /// Returns a configuration that has only the entry, for a person who adds the entry by hand.
     pub(crate) fn alone(&self, destination: Destination<'_>) -> String {
         let entry = Value::Object(self.members(destination));
         self.syntax.set("", &self.entry(), &entry).unwrap_or_else(|_| entry.to_string())
     }
 
-    /// Returns the words of an entry's command; `None` if it starts no program.
+    /// Returns the words of an entry's command; `None` if the entry starts no program.
     pub(crate) fn words(entry: &Value) -> Option<Vec<String>> {
         let texts = |value: &Value| -> Option<Vec<String>> {
             value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
@@ -423,12 +426,12 @@ impl Client {
     }
 }
 
-/// The shortest name that is looked for within others, in characters.
+/// The minimum length, in characters, of a name that is searched for in other names.
 const SHORTEST: usize = 3;
 
 /// Returns the clients that a typed name may mean: those whose name has the same letters and digits, in any
-/// case; else those whose names contain it or are contained in it; else those whose names differ by a typing
-/// error.
+/// case; if there are none, those whose names contain it or are contained in it; if there are none either,
+/// those whose names differ by a typing error.
 fn suggested(typed: &str) -> Vec<&'static Client> {
     let typed = plain(typed);
     let names = |client: &Client| [client.name, client.program].map(plain);

@@ -1,21 +1,21 @@
-//! The reasons why a configuration is left as it is, and helpers for places in one.
+//! Defines the reasons why a configuration is left unchanged, and helpers for places in a configuration.
 
 use serde_json::Value;
 
-/// The reason why a text is left as it is.
+/// The reason why a text is left unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It cannot be parsed.
+    /// The text cannot be parsed.
     #[error("line {line}, column {column}: {why}")]
     Unreadable {
-        /// From 1.
+        /// The line, counted from 1.
         line: usize,
-        /// From 1, in characters.
+        /// The column, counted from 1, in characters.
         column: usize,
-        /// In the words of the parser.
+        /// The reason, in the words of the parser.
         why: String,
     },
-    /// It is too large to be parsed.
+    /// The text is too large to be parsed.
     #[error("it is no configuration of a person: more than {0}")]
     TooMuch(&'static str),
     /// The value that should hold the entry is of another kind.
@@ -26,15 +26,15 @@ pub enum ConfigError {
     NotSafe,
 }
 
-/// The longest configuration that is read, in bytes. Some clients keep their history in it.
+/// The maximum length of a configuration that is read, in bytes. Some clients store their history in it.
 pub(super) const LONGEST: usize = 16 << 20;
 
-/// The most values that a configuration may hold.
+/// The maximum number of values in a configuration.
 const MOST_VALUES: usize = 250_000;
 
 /// Refuses a text that is too large, before it is parsed: a parser needs a hundred times as many bytes of
-/// memory. Each value has at least one of the characters `marks`. Marks in strings and comments count, too,
-/// so that strings and comments need not be recognised.
+/// memory. Each value has at least one of the characters `marks`. Marks in strings and comments also count,
+/// so strings and comments need not be recognised.
 pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), ConfigError> {
     if text.len() > LONGEST {
         return Err(ConfigError::TooMuch("16 MiB"));

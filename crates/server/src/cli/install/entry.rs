@@ -1,6 +1,6 @@
-//! The words (program and arguments) that start the server, and the recognition of the server that such words
-//! start: this one, or the one in Python, whose tools have the same names. Existing words are parsed, so that
-//! a person's additions are kept.
+//! Makes the words (program and arguments) that start the server. Recognises the server that existing words
+//! start: this server, or the server in Python, whose tools have the same names. Existing words are parsed,
+//! so that a person's additions are kept.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::config::ToolSet;
 pub(crate) struct Words {
     /// The program, and the words before the server's own arguments: `npx -y mcp-text-editor-rs`.
     pub(crate) start: Vec<String>,
-    /// The tools, as `--tools` has them, if they are named.
+    /// The value of `--tools`, if that option is given.
     pub(crate) tools: Option<String>,
     /// All other options, each with its value: one word with `=`, or two.
     pub(crate) options: Vec<Vec<String>>,
@@ -25,7 +25,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Parses words; `None` if they start something else than this server.
+    /// Parses words; `None` if they do not start this server.
     pub(crate) fn of(words: &[String], env: &Environment) -> Option<Self> {
         let EntryServer::This(own) = EntryServer::of(words, env)? else { return None };
         let mut found = Self { start: words.get(..=own)?.to_vec(), ..Self::default() };
@@ -57,7 +57,7 @@ impl Words {
         self.options.retain(|option| !option.first().is_some_and(|word| is_dropped(word)));
     }
 
-    /// Sets these options, each with its values. They replace the same options.
+    /// Sets these options, each with its values. They replace existing options of the same names.
     pub(crate) fn set_options(&mut self, options: &[(String, Vec<String>)]) {
         self.drop_options(options);
         for (name, values) in options {
@@ -95,8 +95,8 @@ fn takes_value(option: &str) -> bool {
         .any(|argument| argument.get_long() == long && long.is_some() && argument.get_action().takes_values())
 }
 
-/// Returns the words that start this program again: its path. If a package manager has put it into a cache,
-/// where it will not stay, they are the command that starts the package.
+/// Returns the words that start this program again: its path or, if a package manager has put the program
+/// into a cache, where it will not stay, the command that starts the package.
 pub(crate) fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
     let words: &[&str] = if names.contains(&"_npx") {
@@ -114,8 +114,7 @@ pub(crate) fn start_of(program: &Path) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Splits a typed command at the blanks that are not within quotation marks. The path of an existing file is
-/// one word.
+/// Splits a typed command at blanks outside of quotation marks. The path of an existing file is one word.
 pub(crate) fn split(command: &str) -> Result<Vec<String>, String> {
     if Path::new(command).is_file() {
         return Ok(vec![command.to_owned()]);
@@ -142,30 +141,30 @@ pub(crate) fn split(command: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// The name of this program, and of the package of the server in Python in the registry of Python.
+/// The name of this program, and also of the Python server's package in Python's registry.
 const PROGRAM: &str = "mcp-text-editor";
 
-/// The name of the packages with this program.
+/// The name of the packages that contain this program.
 const PACKAGE: &str = "mcp-text-editor-rs";
 
-/// The module of the server in Python, for `python -m`, and its container image.
+/// The Python server's module, for `python -m`, and its container image.
 const OF_PYTHON: &[&str] = &["mcp_text_editor", "mcp/text-editor"];
 
 /// Programs that start a package by its name.
 const STARTERS: &[&str] =
     &["bunx", "npm", "npx", "pipx", "pnpm", "pnpx", "py", "python", "python3", "uv", "uvx", "yarn"];
 
-/// A server whose tools have the names of ours.
+/// A server whose tools have the same names as ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EntryServer {
-    /// This one; the index is that of the last word before its own arguments.
+    /// This server. The index is that of the last word before the server's own arguments.
     This(usize),
-    /// The one in Python.
+    /// The server in Python.
     Python,
 }
 
 impl EntryServer {
-    /// Tells which server the words start; `None` if they start something else.
+    /// Returns the server that the words start; `None` if they start another program.
     pub(crate) fn of(words: &[String], env: &Environment) -> Option<Self> {
         let first = words.first()?;
         if [PROGRAM, PACKAGE].contains(&name_of(first)) || is_this_program(first, env) {
@@ -200,7 +199,8 @@ fn is_starter(name: &str) -> bool {
     STARTERS.iter().any(|starter| starter.eq_ignore_ascii_case(name))
 }
 
-/// Whether the word is the value of an option that names a package; the package's program is a later word.
+/// Whether the word is the value of an option that names a package. If so, the package's program is a later
+/// word.
 fn is_named_by_option(words: &[String], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| words.get(before));
     before.is_some_and(|before| ["--from", "--spec", "--package", "-p"].contains(&before.as_str()))
@@ -215,8 +215,7 @@ fn is_this_program(word: &str, env: &Environment) -> bool {
             .is_some_and(|found| is_same_file(&found, &env.program))
 }
 
-/// Whether a word leads to a program in an environment of Python that does not hold this program's
-/// package.
+/// Whether a word leads to a program in a Python environment that does not contain this program's package.
 fn is_in_python(word: &str, env: &Environment) -> bool {
     let found = env.find_program(word, env.variable("PATH")).and_then(|path| path.canonicalize().ok());
     let Some(directory) = found.as_deref().and_then(|found| found.parent()) else { return false };
@@ -229,8 +228,8 @@ fn is_path(word: &str) -> bool {
     word.starts_with(['/', '\\', '.', '~']) || has_drive
 }
 
-/// Returns the last name of a path or a package, without its version and without the ending of a Windows
-/// program.
+/// Returns the last name in a path or a package's name, without its version and without the ending of a
+/// Windows program.
 fn name_of(word: &str) -> &str {
     let name = unversioned(word).rsplit(['/', '\\']).next().unwrap_or_default();
     ["exe", "cmd"]
@@ -242,7 +241,7 @@ fn name_of(word: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Returns a name without a version such as `@2`, `==2` or `:2`. A scope's `@` in front stays.
+/// Returns a name without a version such as `@2`, `==2` or `:2`. The `@` at the beginning of a scope stays.
 fn unversioned(word: &str) -> &str {
     let name = word.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
     let (_, last) = word.split_at_checked(name).unwrap_or(("", word));
@@ -250,12 +249,12 @@ fn unversioned(word: &str) -> &str {
     word.get(..name + end).unwrap_or(word)
 }
 
-/// The running server to which a client's entry is to lead.
+/// The running server to which a client's entry shall lead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     /// The server's URL.
     pub url: String,
-    /// The variable that has the token, if the server wants one.
+    /// The variable that has the token, if the server requires one.
     pub token_env: Option<String>,
 }
 
@@ -291,14 +290,14 @@ impl Target {
 /// The program or server to which an entry leads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Destination<'a> {
-    /// To a program that the client starts.
+    /// A program that the client starts.
     Program(&'a Words),
-    /// To a server over HTTP.
+    /// A server over HTTP.
     Server(&'a Target),
 }
 
 impl Destination<'_> {
-    /// Returns the tools that are offered there, as far as the entry says so.
+    /// Returns the tools that the destination offers, as far as the entry says so.
     pub(crate) fn tools(self) -> ToolSet {
         let named = match self {
             Self::Program(words) => words.tools.as_deref(),

@@ -1,5 +1,5 @@
-//! The machine for which a client is configured: its system, and where the environment says that directories
-//! and programs are.
+//! Describes the machine for which a client is configured: its system, its environment variables, and the
+//! paths of directories and programs that follow from them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_store::package_of_this_process;
 use serde::Deserialize;
 
-/// An operating system, as far as the places of configurations depend on it.
+/// An operating system, as far as the paths of configurations depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum System {
@@ -21,15 +21,15 @@ pub enum System {
 }
 
 impl System {
-    /// Returns the name of a variable as [`Environment`] keeps it. On Windows it is in upper case, since case
-    /// does not count there: `PATH` is mostly written `Path`.
+    /// Returns the name of a variable as it is in [`Environment`]. On Windows, where case does not count
+    /// (`PATH` is usually written `Path`), the name is in upper case.
     pub(crate) fn variable_name(self, name: impl Into<OsString>) -> OsString {
         let name = name.into();
         if self == Self::Windows { name.to_ascii_uppercase() } else { name }
     }
 
-    /// Returns the endings to append to the name of a command. Windows starts a name as it was typed only if
-    /// it already has one of these endings.
+    /// Returns the endings to append to the name of a command to find its file. Windows starts a typed name
+    /// unchanged only if it already has one of these endings.
     fn endings_of_programs(self, name: &Path) -> &'static [&'static str] {
         let endings: &[&str] = &["exe", "cmd", "bat"];
         let own = name.extension().and_then(OsStr::to_str).unwrap_or_default();
@@ -49,19 +49,19 @@ pub struct Environment {
     pub system: System,
     /// The person's home directory.
     pub home: PathBuf,
-    /// The environment, by names as `System::variable_name` has them.
+    /// The environment variables, by the names that `System::variable_name` returns.
     pub variables: BTreeMap<OsString, OsString>,
     /// The current directory.
     pub here: PathBuf,
-    /// This program's file.
+    /// The path of this program's file.
     pub program: PathBuf,
-    /// The package of Windows (MSIX) inside which this program runs.
+    /// The Windows package (MSIX) inside which this program runs, if there is one.
     pub package: Option<String>,
 }
 
 impl Environment {
     /// Returns this machine, for the person who has started the program in the directory `here`. The error
-    /// says what is not known about it.
+    /// says what is not known about the machine.
     pub fn this(here: PathBuf) -> Result<Self, String> {
         let program = std::env::current_exe()
             .map_err(|error| format!("the path of this program is not known: {error}"))?;
@@ -92,7 +92,8 @@ impl Environment {
         self.variables.get(&OsString::from(name)).filter(|value| !value.is_empty())
     }
 
-    /// Returns the directory that a variable names, if it is absolute; else `below` in the home directory.
+    /// Returns the directory that a variable names, if it is absolute; otherwise `below` in the home
+    /// directory.
     pub(crate) fn named_or_home(&self, variable: &str, below: &str) -> PathBuf {
         let named = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         named.unwrap_or_else(|| self.home.join(below))
@@ -100,11 +101,11 @@ impl Environment {
 
     /// Returns the paths of a template, whose names have `/` between them. The first name is a directory:
     /// - `~`: the home directory;
-    /// - `$VARIABLE|BELOW`: the directory that the variable names, else `BELOW` in the home directory;
-    /// - `CONFIG`: where programs that follow the XDG's rules keep their configuration, on every system;
-    /// - `DATA`: where desktop programs keep their data and their configuration;
-    /// - `PROGRAMDATA`: where programs keep the data of all users of Windows;
-    /// - `PACKAGES:NAME`: those of [`Self::packages`].
+    /// - `$VARIABLE|BELOW`: the directory that the variable names, or else `BELOW` in the home directory;
+    /// - `CONFIG`: the directory of configurations by the rules of XDG, on every system;
+    /// - `DATA`: the directory in which desktop programs keep their data and configuration;
+    /// - `PROGRAMDATA`: the directory in which Windows programs keep the data of all users;
+    /// - `PACKAGES:NAME`: the directories that [`Self::packages`] returns.
     pub(crate) fn paths(&self, template: &str) -> Vec<PathBuf> {
         let (first, rest) = template.split_once('/').unwrap_or((template, ""));
         let xdg = || self.named_or_home("XDG_CONFIG_HOME", ".config");
@@ -129,9 +130,9 @@ impl Environment {
         vec![below(&base, rest)]
     }
 
-    /// Returns, for each Windows package (MSIX) whose name begins with `name`, the directory of its own part
-    /// of `AppData`, which has `Local` and `Roaming` in it. What the package, or a program that it starts,
-    /// writes to `AppData` goes there, and what they read from `AppData` is looked for there first.
+    /// Returns, for each Windows package (MSIX) whose name begins with `name`, the directory with its own
+    /// part of `AppData`, which has `Local` and `Roaming` in it. If the package, or a program that it has
+    /// started, writes to `AppData`, the files go there; if it reads from `AppData`, files there come first.
     pub(crate) fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
             return Vec::new();
@@ -145,8 +146,8 @@ impl Environment {
         found.into_iter().map(|package| package.join(OWN_PART)).collect()
     }
 
-    /// Returns the package inside which this program runs, if Windows gives it its own copy of this file: the
-    /// file lies in `AppData`, and not in the package's part of it.
+    /// Returns the package inside which this program runs, if Windows gives the package its own copy of this
+    /// file. That is so if the file lies in `AppData`, outside of the package's part.
     pub(crate) fn redirects(&self, file: &Path) -> Option<&str> {
         let package = self.package.as_deref()?;
         let inside = |name: &str| file.iter().any(|part| part.eq_ignore_ascii_case(name));
@@ -173,8 +174,8 @@ impl Environment {
             .find_map(|directory| with_endings(&directory.join(named)))
     }
 
-    /// Returns this program's path: the one in `PATH` that leads to it, else its own. The one in `PATH` stays
-    /// when a package manager puts a new version elsewhere.
+    /// Returns this program's path: a path in `PATH` that leads to the program, or else its own path. A path
+    /// in `PATH` remains valid if a package manager puts a new version elsewhere.
     fn stable_program(&self) -> PathBuf {
         let Some(name) = self.program.file_name().and_then(|name| name.to_str()) else {
             return self.program.clone();
@@ -189,13 +190,13 @@ pub(crate) fn below(directory: &Path, names: &str) -> PathBuf {
     names.split('/').filter(|name| !name.is_empty()).fold(directory.to_owned(), |path, name| path.join(name))
 }
 
-/// Tells whether two paths lead to one file, also through links.
+/// Tells whether two paths lead to the same file, also through links.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The directory of all packages in the local part of `AppData`; the next is the directory of a package's own
-/// part.
+/// The names of directories: of all packages in the local part of `AppData`, and of a package's own part of
+/// `AppData`.
 const PACKAGES: &str = "Packages";
 const OWN_PART: &str = "LocalCache";
 

@@ -1,6 +1,7 @@
-//! Reads the entry that leads to a server over HTTP.
+//! Reads entries that lead to a server over HTTP.
 //!
-//! The token itself is never written down: an entry names the variable that has it, in the client's own way.
+//! The token itself is never written to a configuration: an entry names the variable that has the token, in
+//! the client's own way.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ use super::request::InstallError;
 /// The names of the members in which clients have a URL.
 pub(super) const URLS: &[&str] = &["httpUrl", "serverUrl", "url"];
 
-/// Checks that a client can be led to the target. The error says why not, and what a person can do.
+/// Checks that an entry of a client can lead to the target. The error says why not, and what a person can do.
 pub(super) fn check(client: &Client, files: &[PathBuf], target: &Target) -> Result<(), InstallError> {
     let Target { url, token_env } = target;
     let program = client.program;
@@ -62,18 +63,18 @@ pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
 /// An entry that leads to a server over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RemoteEntry<'a> {
-    /// The URL, as it stands in the entry.
+    /// The URL, as in the entry.
     pub(crate) url: &'a str,
-    /// Whether it is for the transport SSE, which MCP had up to revision 2024-11-05.
+    /// Whether the URL is for the transport SSE, which MCP had up to revision 2024-11-05.
     pub(crate) is_sse: bool,
-    /// The headers, as they stand in the entry. Some clients name a variable outside the text of a header.
+    /// The headers, as in the entry. Some clients name a variable outside the text of a header.
     pub(crate) headers: Vec<(&'a str, HeaderText<'a>)>,
 }
 
-/// The value of a header, as it stands in an entry.
+/// The value of a header, as in an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HeaderText<'a> {
-    /// A text, in which there may be variables.
+    /// A text, which can contain variables.
     Text(&'a str),
     /// The value of a variable.
     Variable(&'a str),
@@ -86,7 +87,7 @@ pub(crate) enum HeaderText<'a> {
 pub(crate) enum Unknown {
     /// This variable is not set.
     Unset(String),
-    /// The client asks a person for it.
+    /// The client asks a person for the value.
     Asked,
 }
 
@@ -127,7 +128,7 @@ impl<'a> RemoteEntry<'a> {
     }
 }
 
-/// Returns the value of a header as a client sends it, with these variables.
+/// Returns the value of a header as a client with these variables sends it.
 pub(crate) fn value(
     client: &Client,
     written: HeaderText<'_>,

@@ -1,7 +1,7 @@
-//! JSON with comments, changed by splices: all other bytes stay, with their order and comments.
+//! Changes JSON with comments by splices: all other bytes stay, with their order and comments.
 //!
 //! Members of objects and items of arrays are added and removed in the same way: as children of a pair of
-//! brackets. A new child gets a line of its own if the first child has one.
+//! brackets. A new child gets its own line if the first child has its own line.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::config_error::{ConfigError, bound, line_and_column};
 
-/// The clients' own parsers accept comments and trailing commas, but not the rest of JSON5.
+/// Like the clients' own parsers, accepts comments and trailing commas, but not the rest of JSON5.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -26,12 +26,12 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Parses a text. An empty one is an empty object.
+/// Parses a text. An empty text is an empty object.
 pub(super) fn read(text: &str) -> Result<Value, ConfigError> {
     Ok(parse(text)?.map_or_else(|| Value::Object(Map::new()), Value::from))
 }
 
-/// Sets the member at `path`. A `null` on the way counts as missing.
+/// Sets the member at `path`. A `null` in place of an object above it counts as missing.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, ConfigError> {
     let Some(root) = parse(text)? else {
         let separated = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -57,7 +57,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Co
     Err(object(&root, path).err().unwrap_or(ConfigError::NotSafe))
 }
 
-/// Removes the member at `path`, and the objects above it that are empty then.
+/// Removes the member at `path`, and then the objects above it that have become empty.
 pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, ConfigError> {
     let Some((key, above)) = path.split_last() else { return Ok(text.to_owned()) };
     without(text, above, |holder| {
@@ -79,12 +79,12 @@ pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Co
     }
 }
 
-/// Removes an item from the array at `path`, and the array if it is empty then.
+/// Removes an item from the array at `path`, and then the array if it has become empty.
 pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, ConfigError> {
     without(text, path, |found| index_of(found, path, item))
 }
 
-/// Removes a child of the object or array at `path`, and that object or array if it is empty then.
+/// Removes a child of the object or array at `path`, and then the object or array if it has become empty.
 fn without(
     text: &str,
     path: &[&str],
@@ -97,11 +97,11 @@ fn without(
     let root = parse(&new)?;
     let left = find(root.as_ref(), path)?.map(range);
     let left = left.and_then(|left| new.get(left.start + 1..left.end - 1)).unwrap_or_default();
-    // Brackets that still hold a comment stay.
+    // Brackets that still contain a comment stay.
     if path.is_empty() || !left.trim().is_empty() { Ok(new) } else { unset(&new, path) }
 }
 
-/// Returns the index of an item in an array. Another value than an array is an error.
+/// Returns the index of an item in an array. A value that is not an array is an error.
 fn index_of(found: &ast::Value<'_>, path: &[&str], item: &Value) -> Result<Option<usize>, ConfigError> {
     let array = found.as_array().ok_or_else(|| ConfigError::OtherKind(path.join(".")))?;
     Ok(array.elements.iter().position(|other| Value::from(other.clone()) == *item))
@@ -116,8 +116,8 @@ fn parse(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
     Ok(parsed.value)
 }
 
-/// Returns the value at a path; `None` if it, or an object above it, is missing or `null`. Another value than
-/// an object above it is an error.
+/// Returns the value at a path; `None` if it, or an object above it, is missing or `null`. A value above it
+/// that is not an object is an error.
 fn find<'a, 'b>(
     root: Option<&'b ast::Value<'a>>,
     path: &[&str],
@@ -141,15 +141,15 @@ fn range(part: &impl Ranged) -> Range<usize> {
 
 /// The layout of a value.
 struct Layout<'a> {
-    /// The blanks at the beginning of the line on which it begins.
+    /// The blanks at the beginning of the line on which the value begins.
     indent: &'a str,
     /// The indentation that each further level adds.
     unit: &'a str,
-    /// True if objects in it are written on one line.
+    /// Whether objects in the value are written on one line.
     is_inline: bool,
 }
 
-/// Writes a value: an object has a line for each member, an array one line.
+/// Writes a value: an object with one line for each member, an array on one line.
 fn shown(value: &Value, layout: &Layout<'_>) -> String {
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -175,7 +175,7 @@ fn shown(value: &Value, layout: &Layout<'_>) -> String {
 /// A pair of brackets in a text, and its children.
 struct Brackets<'a> {
     text: &'a str,
-    /// From the opening bracket to the end of the closing one.
+    /// The bytes from the opening bracket to the end of the closing one.
     range: Range<usize>,
     children: Vec<Range<usize>>,
 }
@@ -190,7 +190,7 @@ impl<'a> Brackets<'a> {
         Self { text, range: range(holder), children }
     }
 
-    /// Returns the text with one more child, after the others.
+    /// Returns the text with a further child, after the others.
     fn with(&self, unit: &str, child: impl Fn(&Layout<'_>) -> String) -> String {
         let (text, inside) = (self.text, self.range.start + 1);
         let (Some(first), Some(last)) = (self.children.first(), self.children.last()) else {
@@ -243,7 +243,7 @@ impl<'a> Brackets<'a> {
                 let is_last = index + 1 == self.children.len();
                 let start = match (before, comma) {
                     (Some(before), None) => before.end,
-                    // The blanks before the child were added with it.
+                    // The blanks before the child were added with the child.
                     (Some(_), Some(_)) if is_last => line_start,
                     _ => child.start,
                 };
@@ -269,20 +269,20 @@ fn indent_at(text: &str, offset: usize) -> &str {
     rest.get(..blanks).unwrap_or_default()
 }
 
-/// Returns one level of a text's indentation: the blanks before its first member, else two blanks.
+/// Returns one level of a text's indentation: the blanks before its first member, or else two blanks.
 fn unit(text: &str, root: &ast::Value<'_>) -> String {
     let first = root.as_object().and_then(|object| object.properties.first());
     let found = first.map(|member| indent_at(text, member.range.start)).filter(|indent| !indent.is_empty());
     found.unwrap_or("  ").to_owned()
 }
 
-/// Returns the offset of a comma between two offsets, if only blanks and comments stand before it.
+/// Returns the offset of a comma between two offsets, if only blanks and comments precede the comma.
 fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     let at = behind_comments(text, from, char::is_whitespace);
     (at < to && text.get(at..)?.starts_with(',')).then_some(at)
 }
 
-/// Returns the offset at which the line ends, if only blanks and comments stand between `from` and it.
+/// Returns the offset at which the line of `from` ends, if only blanks and comments are in between.
 fn rest_of_line(text: &str, from: usize) -> Option<usize> {
     let at = behind_comments(text, from, |blank| matches!(blank, ' ' | '\t'));
     let is_end = text.get(at..)?.starts_with('\n') && !text.get(from..at)?.contains('\n');

@@ -1,5 +1,5 @@
-//! Changes of a configuration's text: the entry that gives a client the server, the settings besides it, and
-//! their removal. No file is touched here.
+//! Changes a configuration's text: adds or removes the entry that gives a client the server, and further
+//! settings. This module accesses no files.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ use super::json;
 use super::project_allowlist;
 use super::syntax::Syntax;
 
-/// The reason why nothing is changed.
+/// The reason why a configuration is left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MergeRefused {
-    /// The file is not what it should be.
+    /// The file cannot be parsed or changed.
     #[error(transparent)]
     ConfigError(#[from] ConfigError),
-    /// An entry of our name starts something else.
+    /// An entry of our name starts another program.
     #[error("its entry `{NAME}` starts something else: {0}; --force replaces it")]
     Foreign(String),
     /// An entry of our name leads to a server over HTTP.
@@ -28,10 +28,10 @@ pub(super) enum MergeRefused {
         "its entry `{NAME}` leads to {0} over HTTP; --http URL changes where it leads, --force replaces it"
     )]
     Leads(String),
-    /// The project's entry does something that a project may not choose by itself.
+    /// The project's entry has something that a person must decide, and not the project.
     #[error("its entry `{NAME}` came with the project, and is not taken over: {0}; --force replaces it")]
     NotAllowed(String),
-    /// The client starts servers anywhere, so an entry must name directories.
+    /// The client can start servers in any directory, so an entry must name directories.
     #[error(
         "{} starts servers in no particular directory, so the entry has to name those that it may read and edit; this one, {}: \
          mcp-text-editor install {} .",
@@ -45,30 +45,30 @@ pub(super) enum MergeRefused {
     },
 }
 
-/// The entry that is to be written.
+/// The entry to write.
 #[derive(Debug)]
 pub(super) struct DesiredEntry<'a> {
     pub(super) client: &'static Client,
     /// The machine for which the entry is.
     pub(super) env: &'a Environment,
-    /// The server over HTTP to which the entry is to lead. `None`: it starts a program, and the fields from
-    /// `start` to `variables` count.
+    /// The server over HTTP to which the entry leads. `None`: the entry starts a program, and the fields from
+    /// `start` to `variables` apply.
     pub(super) target: Option<&'a Target>,
     /// The words that start the program.
     pub(super) start: Vec<String>,
     /// The tools, if a person has chosen them.
     pub(super) tools: Option<&'a str>,
-    /// The other options that the server is to have, each with its values. They replace the same options of
-    /// the entry.
+    /// The other options of the server, each with its values. They replace options of the same names in the
+    /// existing entry.
     pub(super) options: &'a [(String, Vec<String>)],
-    /// The directories. If there are none, those of the existing entry stay, or the client's default is
+    /// The directories. If this is empty, those of the existing entry stay, or the client's default is
     /// written.
     pub(super) directories: Vec<String>,
-    /// The variables that the server is to have, and would not get from the client.
+    /// The variables that the server needs, and would not get from the client.
     pub(super) variables: Vec<(String, String)>,
     /// The project that the entry is for, if it is not a person's own.
     pub(super) project: Option<&'a Path>,
-    /// Whether another program's entry is replaced.
+    /// Whether to replace another program's entry of our name.
     pub(super) is_forced: bool,
 }
 
@@ -95,8 +95,8 @@ impl DesiredEntry<'_> {
         self.target.map_or(Destination::Program(words), Destination::Server)
     }
 
-    /// Whether the new entry replaces an existing member of this name. Other members are only added where
-    /// they are missing.
+    /// Whether the new entry replaces an existing member of this name. Other members are only added if they
+    /// are missing.
     fn owns(&self, name: &str) -> bool {
         match self.target {
             None => ["command", "args"].contains(&name),
@@ -129,8 +129,8 @@ impl DesiredEntry<'_> {
     }
 }
 
-/// Returns the text with the entry, and the words of that entry. In an existing entry of this server, only
-/// the members that decide where it leads are replaced, and missing members are added.
+/// Returns the text with the entry, and the words of that entry. In an existing entry of this server,
+/// replaces only the members that determine the program or URL, and adds missing members.
 pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Words), MergeRefused> {
     let DesiredEntry { client, env, is_forced, .. } = *wanted;
     let parsed = client.syntax.read(text)?;
@@ -148,7 +148,7 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
         }
         _ => {}
     }
-    // The server in Python takes no options and no directories, so there are none to keep.
+    // The server in Python takes no options and no directories, so its entry has none to keep.
     let mut own = words.and_then(|words| Words::of(&words, env));
     let mut kept = there.filter(|_| match wanted.target {
         Some(_) => remote.is_some() && !is_forced,
@@ -263,7 +263,7 @@ pub(super) fn without(text: &str, item: &Item) -> Result<String, ConfigError> {
     }
 }
 
-/// Whether a configuration has an item.
+/// Tells whether a configuration has an item.
 pub(crate) fn is_there(parsed: &Value, item: &Item) -> bool {
     let there = at(parsed, &item.path);
     match there.and_then(Value::as_array).filter(|_| item.is_listed) {
@@ -272,19 +272,19 @@ pub(crate) fn is_there(parsed: &Value, item: &Item) -> bool {
     }
 }
 
-/// An entry under another name, whose server has tools of the same names as ours.
+/// An entry under another name, for a server whose tools have the same names as ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OtherEntry {
-    /// Its place in the file.
+    /// The place of the entry in the file.
     pub(crate) place: String,
-    /// The server that it starts.
+    /// The server that the entry starts.
     pub(crate) server: EntryServer,
-    /// Its words.
+    /// The words of the entry's command.
     pub(crate) words: String,
 }
 
 impl OtherEntry {
-    /// Describes the entry for people; `is_second` tells whether there is an entry of our name, too.
+    /// Describes the entry for people. `is_second` is whether there is an entry of our name, too.
     pub(crate) fn what(&self, is_second: bool) -> String {
         let server = match self.server {
             EntryServer::This(_) => "this server",
@@ -300,11 +300,11 @@ impl OtherEntry {
     }
 }
 
-/// The most other entries that are reported: a project can hold any number.
+/// The maximum number of other entries that are reported: a project can have any number.
 const MOST_BESIDE: usize = 8;
 
-/// Returns the first entries among these servers, under other names, that start this server or the one in
-/// Python.
+/// Returns the first entries under other names, in the object at the path `servers`, that start this server
+/// or the one in Python.
 pub(crate) fn other_entries(said: &Value, servers: &[&str], env: &Environment) -> Vec<OtherEntry> {
     let entries = at(said, servers).and_then(Value::as_object);
     let others = entries.into_iter().flatten().filter(|(name, _)| *name != NAME);

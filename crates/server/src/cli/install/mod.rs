@@ -1,11 +1,11 @@
-//! The subcommand `install`: writes this server into the configuration of a client, or takes it out again.
+//! The subcommand `install`: writes this server's entry into the configuration of a client, or removes it.
 //!
 //! `clients` has the rows of what each client needs; `environment` finds directories and programs on a
 //! system; `entry` makes and reads the words that start the server, or its URL; `http` reads an entry that
-//! leads to a server over HTTP; `project_allowlist` says what a project's entry may do unasked; `json` and
-//! `toml` change one value of a text; `merge` puts the entry into a text; `apply` reads and writes through
-//! the store. `scopes` has all places where a client looks; `run` carries the request out, `report` says
-//! what it means.
+//! leads to a server over HTTP; `project_allowlist` decides what a project's entry may do without asking a
+//! person; `json` and `toml` change one value of a text; `merge` puts the entry into a text; `apply` reads
+//! and writes files through the store. `scopes` has all places where a client looks for entries; `run`
+//! carries the request out, and `report` explains the result.
 
 mod apply;
 pub mod clients;

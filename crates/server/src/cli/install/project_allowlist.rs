@@ -2,7 +2,8 @@
 //! and the words of an entry can make this program do anything that it is able to do: call a tool, forget the
 //! history, serve the home directory.
 //!
-//! Allowed options and members are listed. All others are refused, also those that later versions add.
+//! This module lists the allowed options and members. All others are refused, including those that later
+//! versions add.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use serde_json::Value;
 use super::clients::{Client, WorkingDirectory};
 use crate::cli::args::Arguments;
 
-/// The allowed arguments, by their ids in the definition of the command line. They choose what is offered
-/// and shown, or forbid something. The directories are judged one by one.
+/// The allowed arguments, by their ids in the definition of the command line. They choose what is offered and
+/// shown, or forbid something. Each directory is judged separately.
 const ALLOWED: &[&str] = &[
     "directories",
     "limit",
@@ -31,20 +32,20 @@ const ALLOWED: &[&str] = &[
     "tools",
 ];
 
-/// Members of an entry that switch it on or off. Several clients have them.
+/// Members that switch an entry on or off, in several clients.
 const SWITCHES: &[&str] = &["disabled", "enabled"];
 
-/// Members that hold variables; empty ones do no harm.
+/// Members with environment variables. They are harmless if they are empty.
 const VARIABLES: &[&str] = &["env", "environment"];
 
-/// The most directories that a project's entry may name.
+/// The maximum number of directories that a project's entry may name.
 const MOST_DIRECTORIES: usize = 8;
 
-/// The most bytes of the arguments, all together.
+/// The maximum bytes of all arguments together.
 const LONGEST: usize = 4_096;
 
-/// Checks that the members of a project's entry, besides its command and arguments, can be used unasked. The
-/// error says why not.
+/// Checks that the members of a project's entry, except its command and arguments, can be used without asking
+/// a person. The error says why not.
 pub(crate) fn members(client: &Client, entry: &Value) -> Result<(), String> {
     for (name, value) in entry.as_object().into_iter().flatten() {
         let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
@@ -59,13 +60,14 @@ pub(crate) fn members(client: &Client, entry: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the arguments of a project's entry can be used unasked. They must serve over standard input
-/// and output, have only allowed options, and name only directories in the project. The error says why not.
+/// Checks that the arguments of a project's entry can be used without asking a person. They must serve over
+/// standard input and output, have only allowed options, and name only directories in the project. The error
+/// says why not.
 pub(crate) fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
     if arguments.iter().map(String::len).sum::<usize>() > LONGEST {
         return Err(format!("its arguments are longer than {LONGEST} bytes"));
     }
-    // The environment of this process says nothing about the entry.
+    // The environment of this process must not influence how the entry's arguments are parsed.
     let command = Arguments::command().mut_args(|argument| argument.env(Resettable::Reset));
     let words = std::iter::once("mcp-text-editor").chain(arguments.iter().map(String::as_str));
     let matches = command.clone().try_get_matches_from(words).map_err(|error| {
@@ -87,7 +89,8 @@ pub(crate) fn arguments(client: &Client, arguments: &[String], project: &Path) -
         return Err(format!("it names more than {MOST_DIRECTORIES} directories"));
     }
     let inside = |directory: &Path| {
-        // A client with `Anywhere` may start the server in any directory, so a relative path means nothing.
+        // A client with `Anywhere` can start the server in any directory, so a relative path has no known
+        // meaning.
         let is_known = directory.is_absolute() || client.starts != WorkingDirectory::Anywhere;
         let real = project.join(directory).canonicalize().ok().filter(|_| is_known);
         real.zip(project.canonicalize().ok()).is_some_and(|(real, project)| real.starts_with(project))
@@ -98,7 +101,8 @@ pub(crate) fn arguments(client: &Client, arguments: &[String], project: &Path) -
     }
 }
 
-/// Checks that a file of a project lies in it. If a link leads out of the project, the error says where.
+/// Checks that a file of a project lies in the project. If a link leads out of the project, the error says
+/// where.
 pub(crate) fn inside(project: &Path, file: &Path) -> Result<(), String> {
     let real = file.ancestors().find_map(|path| path.canonicalize().ok());
     match (real, project.canonicalize()) {

@@ -1,4 +1,5 @@
-//! Explains to a person the entry that `install` wrote, and lists the clients. Lines have no blanks in front.
+//! Explains to a person the entry that `install` wrote, and lists the clients. Its lines begin without
+//! blanks.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use crate::config::StateOptions;
 use crate::render::escape::on_one_line;
 use crate::render::privacy;
 
-/// Says what the entry means, and what else a person has to do.
+/// Says what the entry means, and which further steps a person has to take.
 pub(super) fn explain(request: &InstallRequest, client: &Client, words: &Words) -> Vec<String> {
     let mut lines = Vec::new();
     if request.is_instead {
@@ -90,8 +91,7 @@ fn of_server(client: &Client, Target { url, token_env }: &Target) -> Vec<String>
     lines
 }
 
-/// Says where the system denies the server access to the directories, or hides from the client what was
-/// written.
+/// Says which directories the system denies to the server, and which written files it hides from the client.
 pub(super) fn of_desktop(
     request: &InstallRequest,
     client: &Client,

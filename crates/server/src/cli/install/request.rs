@@ -1,4 +1,4 @@
-//! The request of a person to `install`, and the reasons why it failed.
+//! Defines a person's request to `install`, and the reasons why it fails.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,15 +11,15 @@ use crate::config::ToolSet;
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that a person types")]
 pub struct InstallRequest {
-    /// The client; `None`: the clients are listed.
+    /// The client; `None` to list the clients.
     pub client: Option<&'static Client>,
     /// The directories that the server may read and edit; absolute.
     pub directories: Vec<PathBuf>,
-    /// The project whose configuration is changed; absolute. `None`: the person's own is.
+    /// The project whose configuration to change; absolute. `None` to change the person's own configuration.
     pub project: Option<PathBuf>,
     /// Whether to show the changes and write nothing.
     pub is_dry_run: bool,
-    /// Whether to take the entry out.
+    /// Whether to remove the entry.
     pub is_removal: bool,
     /// Whether to replace another program's entry of our name.
     pub is_forced: bool,
@@ -31,26 +31,26 @@ pub struct InstallRequest {
     pub tools: Option<ToolSet>,
     /// The other options of the server, each with its values.
     pub options: Vec<(String, Vec<String>)>,
-    /// The running server to which the client is to be led. `None`: it starts a program.
+    /// The running server to which the entry leads. `None`: the entry starts a program.
     pub target: Option<Target>,
 }
 
 /// The reason why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// The message says why.
+    /// Another reason, which the message says.
     #[error("{0}")]
     Failed(String),
     /// A person has to change the configuration by hand.
     #[error("{why}")]
     ByHand {
-        /// The reason for that.
+        /// The reason why `install` cannot do so.
         why: String,
-        /// The lines that are to be added.
+        /// The lines that the person has to add.
         added: String,
     },
-    /// The configuration changed between the read and the write, each time that this was tried. The message
-    /// says why it is not written.
+    /// Another program changed the configuration between the read and the write, in each attempt. The message
+    /// says so.
     #[error("{0}")]
     Changed(String),
     /// The output cannot be written.

@@ -1,5 +1,5 @@
-//! The subcommand itself. It plans the changes of all files before it writes the first, writes them, and
-//! reports.
+//! Carries the subcommand out: plans the changes of all files before it writes the first file, writes them,
+//! and reports.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,14 @@ use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
 
-/// The longest line that is shown about an entry under another name, in characters.
+/// The maximum length of a line about an entry under another name, in characters.
 const LONGEST: usize = 2_000;
 
-/// The most times that a change is planned anew. That happens only after another program has written, so even
+/// The maximum number of attempts. A further attempt is made only after another program has written, so even
 /// many simultaneous `install` processes all finish.
 const ROUNDS: usize = 256;
 
-/// Carries out a person's request. Begins again if another program, such as another `install`, has changed a
+/// Carries out a person's request. Starts over if another program, such as another `install`, has changed a
 /// configuration since it was read.
 pub fn install(
     request: &InstallRequest,
@@ -75,7 +75,7 @@ impl Installation<'_> {
             let is_set = |item: &Item| {
                 read(&item.file, Syntax::Json).is_some_and(|parsed| merge::is_there(&parsed, item))
             };
-            // If only some are set, a person has set them: `install` sets all of them.
+            // If only some are set, a person has set them, because `install` sets all of them.
             if request.is_instead || request.is_removal && off.iter().all(is_set) {
                 items.extend(off);
             }
@@ -108,7 +108,7 @@ impl Installation<'_> {
         Ok(())
     }
 
-    /// Writes the entry and the items. Returns what else a person has to know.
+    /// Writes the entry and the items. Returns further lines that a person has to know.
     fn write(
         &self,
         files: &[PathBuf],
@@ -157,7 +157,8 @@ impl Installation<'_> {
                 Ok((merge::with(text, item)?, what()))
             })?;
         }
-        // The trace is looked for before anything is written: a written file is a trace.
+        // The trace of the client is searched for before anything is written, because a written file is a
+        // trace, too.
         let trace = client.trace(env, files);
         if !self.carry_out(&plan, out)? {
             writeln!(out, "{}: nothing to change", client.program)?;
@@ -173,8 +174,8 @@ impl Installation<'_> {
         Ok(lines)
     }
 
-    /// Takes the entry out. The edits that made it are undone if nothing else has changed since, so that the
-    /// file is as it was before. Else only the entry is removed.
+    /// Removes the entry. If the file has not changed otherwise, undoes the edits that wrote the entry, which
+    /// restores the file exactly. Otherwise removes only the entry.
     fn remove(&self, files: &[PathBuf], items: &[Item], out: &mut impl Write) -> Result<(), InstallError> {
         let Self { request, client, env, state } = *self;
         let planned = |restored: &[PathBuf]| -> Result<Plan<'_>, InstallError> {
@@ -194,8 +195,8 @@ impl Installation<'_> {
         let mut restored = Vec::new();
         if !request.is_dry_run {
             for Planned { file, .. } in planned(&[])?.files.into_iter().filter(Planned::changes) {
-                // What a file held before `install` first edited it stays, even if it looks like an entry of
-                // `install`.
+                // The content of a file before the first edit by `install` stays, even if it looks like an
+                // entry of `install`.
                 if apply::restore(&file, state).map_err(InstallError::Failed)? {
                     writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
                     restored.push(file);
@@ -230,7 +231,7 @@ impl Installation<'_> {
     }
 }
 
-/// A file that is to be changed.
+/// A planned change of a file.
 struct Planned {
     file: PathBuf,
     found: Option<Configuration>,
@@ -245,15 +246,15 @@ impl Planned {
     }
 }
 
-/// The changes of all files, before the first is written.
+/// The planned changes of all files.
 struct Plan<'a> {
     state: &'a StateOptions,
     files: Vec<Planned>,
 }
 
 impl Plan<'_> {
-    /// Changes a file's text. `change` returns the new one, and says what has changed, for people; `added` is
-    /// what a person has to add by hand if the file cannot be changed.
+    /// Plans a change of a file. `change` returns the new text, and a description of the change for people;
+    /// `added` is what a person has to add by hand if the file cannot be changed.
     fn change(
         &mut self,
         file: &Path,
@@ -277,16 +278,16 @@ impl Plan<'_> {
     }
 }
 
-/// Returns the variables that say where the person keeps the history, and that the client does not pass to
-/// servers.
+/// Returns the variables that determine the path of the person's history, and that the client does not pass
+/// to servers.
 fn variables(client: &Client, env: &Environment) -> Vec<(String, String)> {
     let lacks = |name: &&&str| !client.stdio.contains_key("env_vars") && !client.passes.gives(name);
     let value = |name: &&str| Some(((*name).to_owned(), env.variable(name)?.to_str()?.to_owned()));
     STATE_VARIABLES.iter().filter(lacks).filter_map(value).collect()
 }
 
-/// Returns the words that start this program. In a project, whose entry other people use, too, that is the
-/// bare name if it leads to the program by `PATH`.
+/// Returns the words that start this program. In a project, whose entry other people also use, this is only
+/// the program's name, if `PATH` leads from the name to the program.
 fn start(env: &Environment, is_project: bool) -> Vec<String> {
     let path = env.variable("PATH");
     match env.program.file_name().and_then(|name| name.to_str()) {
@@ -297,7 +298,7 @@ fn start(env: &Environment, is_project: bool) -> Vec<String> {
     }
 }
 
-/// Says why a file is left as it is, and what a person can do; `added` is the text that was to be added.
+/// Says why a file is left unchanged, and what a person can do; `added` is the text that a person has to add.
 fn refusal(file: &Path, refused: &MergeRefused, added: Option<String>) -> InstallError {
     match refused {
         MergeRefused::NoDirectory { .. } => InstallError::Failed(refused.to_string()),
@@ -318,7 +319,7 @@ fn by_hand(why: String, added: Option<String>) -> InstallError {
     }
 }
 
-/// Returns a path as one line.
+/// Returns a path, escaped to one line.
 fn shown(path: &Path) -> String {
     on_one_line(&path.to_string_lossy())
 }

@@ -1,9 +1,8 @@
-//! All places in which a client that is used in a project looks for the entry of a server: more than the
-//! files that `install` writes.
+//! Lists all places in which a client that is used in a project looks for the entry of a server. These are
+//! more than the files that `install` writes.
 //!
-//! The order of places is the one that Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot
-//! CLI 1.0.102 showed when they were asked (`mcp list`, `mcp get`). For the other clients it is the order in
-//! their documentation.
+//! The order of places was observed in Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot
+//! CLI 1.0.102 (`mcp list`, `mcp get`). For the other clients, it is the order in their documentation.
 
 use std::path::{Path, PathBuf};
 
@@ -17,12 +16,12 @@ use super::syntax::Syntax;
 /// A function that reads a configuration; `None` if it does not exist or cannot be read.
 pub(crate) type ReadIfThere<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
 
-/// The holder of a place.
+/// The owner of a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Holder {
-    /// A person's own.
+    /// The person.
     Person,
-    /// The project's, which can come from anybody.
+    /// The project, which can come from anybody.
     Project,
     /// The administrator of the machine.
     Machine,
@@ -34,13 +33,13 @@ pub(crate) struct Scope {
     /// The file.
     pub(crate) file: PathBuf,
     path: Vec<String>,
-    /// The holder.
+    /// The owner of the file.
     pub(crate) holder: Holder,
-    /// The directory that the entry is for, if it is for one alone.
+    /// The directory for which the entry is, if it is only for one directory.
     pub(crate) directory: Option<PathBuf>,
     /// Whether `install` writes to the file.
     pub(crate) is_written: bool,
-    /// The rank. If several places have the entry, the client uses the one of the lowest rank.
+    /// The rank. If several places have the entry, the client uses the place with the lowest rank.
     pub(crate) rank: usize,
 }
 
@@ -50,7 +49,7 @@ impl Scope {
         self.path.iter().map(String::as_str).collect()
     }
 
-    /// Names the place of our entry in the file.
+    /// Returns the place of our entry in the file, in words.
     pub(crate) fn place(&self) -> String {
         self.path.join(".")
     }
@@ -87,7 +86,7 @@ pub(crate) fn scopes(
         let files = client.files(env, Some(directory)).unwrap_or_default();
         ranked.push(of(files, Holder::Project, Some(directory), true));
     }
-    // A package of Windows looks into its own part of AppData first.
+    // A Windows package looks into its own part of `AppData` first.
     let (of_package, own) = own.into_iter().partition(|file| is_of_package(file));
     ranked.extend([of_package, own].map(|files| of(files, Holder::Person, None, true)));
     ranked.push(of(of_machine(&client.machine_last), Holder::Machine, None, false));
@@ -95,8 +94,8 @@ pub(crate) fn scopes(
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
 }
 
-/// Returns the places with an entry that a client uses instead of the one that `install` writes, a person's
-/// own or a project's.
+/// Returns the places with an entry that a client uses instead of the entry that `install` writes, which is
+/// the person's own or the project's.
 pub(crate) fn outranking(
     client: &Client,
     env: &Environment,
@@ -116,7 +115,7 @@ pub(crate) fn outranking(
     all
 }
 
-/// Says that the client uses this entry in a project, and not the one whose rank is a higher number.
+/// Says that the client uses the entry at `first` in a project, and not an entry of a higher rank number.
 pub(crate) fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
     let (program, project, file) = (client.program, project.display(), first.file.display());
     let place = first.place();
@@ -133,7 +132,7 @@ pub(crate) fn said_of(client: &Client, first: &Scope, project: &Path) -> String 
     }
 }
 
-/// Says that an entry was not taken out.
+/// Says that an entry was not removed.
 pub(crate) fn still_there(client: &Client, scope: &Scope) -> String {
     let mend = match (scope.holder, &scope.directory) {
         (Holder::Person, Some(_)) => format!("; {}", taken_out(scope)),
@@ -142,14 +141,14 @@ pub(crate) fn still_there(client: &Client, scope: &Scope) -> String {
     format!("{} still has {} in {}{mend}", client.program, scope.place(), scope.file.display())
 }
 
-/// Says how to take out an entry of a person's own that `install` does not write.
+/// Says how to remove a person's own entry that `install` does not write.
 pub(crate) fn taken_out(scope: &Scope) -> String {
     let directory = scope.directory.as_deref().unwrap_or(&scope.file).display();
     format!("`claude mcp remove --scope local {NAME}`, run in {directory}, takes it out")
 }
 
-/// Returns the place of an entry that `claude mcp add` wrote: the person's own, for one project. Claude Code
-/// knows the project by the top of its repository.
+/// Returns the place of an entry that `claude mcp add` has written: it is the person's own, and only for one
+/// project. Claude Code identifies the project by the top of its repository.
 fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) -> Option<Scope> {
     let entry = client.entry();
     if client.name != "claude-code" {
@@ -164,16 +163,17 @@ fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) ->
     Some(Scope { file, path, holder, directory, is_written: false, rank: 0 })
 }
 
-/// Returns the directory by which Claude Code knows a project: the top of its repository, or the directory
-/// itself if there is no repository. For a worktree it is the top of the main repository. Links are followed.
+/// Returns the directory by which Claude Code identifies a project: the top of its repository, or the
+/// directory itself if there is no repository. For a worktree, it is the top of the main repository. Links
+/// are followed.
 pub(crate) fn project_of_claude(project: &Path) -> Option<PathBuf> {
     let real = plain(&project.canonicalize().ok()?);
     let Some(top) = top_of_repository(&real) else { return Some(real) };
     Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))
 }
 
-/// Returns the top of the main repository if `top` is a worktree. Both must name each other, since the author
-/// of a project can make it name any repository.
+/// Returns the top of the main repository if `top` is a worktree. The worktree and the repository must name
+/// each other, since the author of a project can make it name any repository.
 fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
     let link = top.join(".git");
     let own = top.join(line_of(&link)?.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
@@ -196,7 +196,8 @@ fn line_of(path: &Path) -> Option<String> {
     Some(text.lines().next()?.trim().to_owned())
 }
 
-/// Returns a path as people and programs write it: without `\\?\`, with which real paths begin on Windows.
+/// Returns a path as people and programs write it: without `\\?\`, with which resolved paths begin on
+/// Windows.
 fn plain(path: &Path) -> PathBuf {
     let text = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
     text.filter(|text| !text.starts_with("UNC")).map_or_else(|| path.to_owned(), PathBuf::from)

@@ -1,4 +1,5 @@
-//! The notations of configurations. Each change takes a text and returns the changed text.
+//! Reads and changes configurations in each of their syntaxes. Each change takes a text and returns the
+//! changed text.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::{json, toml};
 #[serde(rename_all = "snake_case")]
 pub enum Syntax {
     #[default]
-    /// JSON, where comments and trailing commas are left as they are.
+    /// JSON, with comments and trailing commas, which are left unchanged.
     Json,
     /// TOML.
     Toml,
@@ -25,7 +26,7 @@ impl Syntax {
         }
     }
 
-    /// Sets the value at `path`. Missing objects above it are made.
+    /// Sets the value at `path`. Missing objects above it are added.
     pub(super) fn set(self, text: &str, path: &[&str], value: &Value) -> Result<String, ConfigError> {
         let new = match self {
             Self::Json => json::set(text, path, value)?,
@@ -34,7 +35,7 @@ impl Syntax {
         self.checked(new, path, Some(value))
     }
 
-    /// Removes the value at `path`; in JSON also the objects above it that are empty then.
+    /// Removes the value at `path`; in JSON, also the objects above it that have become empty.
     pub(super) fn unset(self, text: &str, path: &[&str]) -> Result<String, ConfigError> {
         let new = match self {
             Self::Json => json::unset(text, path)?,
@@ -43,7 +44,7 @@ impl Syntax {
         self.checked(new, path, None)
     }
 
-    /// Returns the text if it can be read and has `value` at `path`.
+    /// Returns the text if it can be parsed and has `value` at `path`; otherwise an error.
     fn checked(self, text: String, path: &[&str], value: Option<&Value>) -> Result<String, ConfigError> {
         let said = self.read(&text).map_err(|_| ConfigError::NotSafe)?;
         if at(&said, path) == value { Ok(text) } else { Err(ConfigError::NotSafe) }

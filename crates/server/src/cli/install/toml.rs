@@ -1,5 +1,5 @@
-//! TOML: a new table is written after all others, an old one is removed by its lines, a value is changed in
-//! place.
+//! Changes TOML: a new table is added after all others, a table is removed with its lines, and a value is
+//! changed in place.
 
 use std::fmt::Write as _;
 
@@ -49,7 +49,7 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, ConfigError> {
     headers_of(found, &mut ours);
     if let Some(first) = ours.iter().min().filter(|_| found.is_table() && is_whole(found)) {
         let next = headers.iter().filter(|start| *start > first && !ours.contains(start)).min();
-        // The lines can be cut out only if no other table's header lies between ours.
+        // The lines can be cut out only if no other table's header lies between the headers of this table.
         if ours.iter().all(|start| next.is_none_or(|next| start < next)) {
             return Ok(without_lines(text, *first, next.copied()));
         }
@@ -78,7 +78,7 @@ fn table_at<'a>(document: &'a mut DocumentMut, path: &[&str]) -> Option<&'a mut 
     item.as_table_like_mut()
 }
 
-/// Tells whether a table is written on one line, so that no other can be added to it by a header.
+/// Tells whether a table is inline (on one line). If so, a header cannot add another table to it.
 fn is_inline(document: &DocumentMut, path: &[&str]) -> bool {
     let found = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
     found.is_some_and(Item::is_inline_table)
@@ -100,7 +100,7 @@ fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, ConfigEr
 }
 
 /// Returns the text without the lines of a table that begins at an offset, up to the next table. Comments
-/// directly before the next table belong to it.
+/// directly before the next table belong to the next table, and stay.
 fn without_lines(text: &str, start: usize, next: Option<usize>) -> String {
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
     let table = rest.get(..next.map_or(rest.len(), |next| next - start)).unwrap_or_default();
@@ -112,7 +112,7 @@ fn without_lines(text: &str, start: usize, next: Option<usize>) -> String {
         kept -= line.len();
     }
     let after = rest.get(kept..).unwrap_or_default();
-    // The blank line that was put before the table, if it is still there.
+    // The blank line that was added before the table is removed, too, if it is still there.
     let is_apart = before.ends_with("\n\n") && (after.is_empty() || after.starts_with('\n'));
     let before = if is_apart { before.strip_suffix('\n').unwrap_or(before) } else { before };
     format!("{before}{after}")
