@@ -55,8 +55,8 @@ pub enum LexemeKind {
 }
 
 impl Lexer {
-    /// Takes the rest of a string that began in an earlier chunk; returns nothing if there is no such string.
-    /// For each chunk except the first, this must be called before [`Lexer::next`].
+    /// Takes the rest of a string that began in an earlier chunk; returns an empty slice if there is no such
+    /// string. For each chunk except the first, this must be called before [`Lexer::next`].
     pub fn resume<'a>(&mut self, chunk: &mut &'a [u8]) -> &'a [u8] {
         self.string.map_or(&[], |state| self.string(state, chunk))
     }

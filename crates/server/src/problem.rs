@@ -50,7 +50,7 @@ named! {
 /// One reason why a call failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// Its kind.
+    /// The kind of the problem.
     pub code: Code,
     /// The file that the problem concerns, named as in the call.
     pub file_path: Option<String>,
@@ -139,7 +139,7 @@ impl Problem {
         self
     }
 
-    /// Names the file that the problem concerns.
+    /// Sets the file that the problem concerns.
     #[must_use]
     pub fn of_file(mut self, file_path: impl Into<String>) -> Self {
         self.file_path = Some(file_path.into());

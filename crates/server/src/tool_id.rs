@@ -55,7 +55,7 @@ impl ToolId {
         matches!(self, Self::Get | Self::Search | Self::List | Self::Edits)
     }
 
-    /// Tells whether the tool is offered only if an option asks for all tools, or for this one by name.
+    /// Tells whether the tool is offered only if an option names all tools, or this tool.
     #[must_use]
     pub const fn is_on_request(self) -> bool {
         matches!(self, Self::Move | Self::Remove | Self::Edits | Self::Undo)

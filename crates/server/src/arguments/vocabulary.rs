@@ -19,21 +19,21 @@ use crate::tool_id::ToolId;
 /// An argument, as declared in this module, or as refined by an object.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// Its name: the key in the arguments of a call.
+    /// The argument's name: the key in the arguments of a call.
     pub name: &'static str,
     /// The kind of its value.
     pub kind: ValueKind,
     /// The description in its schema; empty for none.
     pub words: &'static str,
-    /// Its purpose, for the error if the argument is needed and missing.
+    /// The argument's purpose, for the error if the argument is required and missing.
     pub purpose: &'static str,
-    /// The names that other tools have for it, with blanks between them.
+    /// The names that other tools have for the argument, separated by blanks.
     pub others: &'static str,
-    /// The fields of each item, if it is a list of objects.
+    /// The fields of each item, if the value is a list of objects.
     pub items: Object,
-    /// Whether every call must have it.
+    /// Whether every call must have the argument.
     pub is_needed: bool,
-    /// Whether it is accepted, but is not in the schema.
+    /// Whether the argument is accepted, but is not in the schema.
     pub is_hidden: bool,
     /// The tool that has the same effect. The argument is accepted only if that tool is offered.
     pub with: Option<ToolId>,

@@ -1,8 +1,8 @@
-//! The help apart from the options: the exit codes and the limits.
+//! The parts of the help that are not about options: the exit codes and the limits.
 
 use super::limits;
 
-/// Ends `--help`.
+/// The end of `--help`.
 pub(super) const MORE: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line, and nothing was begun.
 --help-all has more options, and the variable MCP_TEXT_EDITOR_… of each.";
 

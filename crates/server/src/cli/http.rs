@@ -71,7 +71,7 @@ fn token(path: &Path) -> Result<Token, String> {
     Token::new(&text).map_err(|error| fail(&error.to_string()))
 }
 
-/// Opens the file. Does not wait if it is a FIFO that nobody writes to.
+/// Opens the file. If it is a FIFO without a writer, does not wait.
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};

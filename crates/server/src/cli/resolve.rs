@@ -61,9 +61,9 @@ pub enum Action {
     Serve,
     /// Call one tool.
     Call {
-        /// Its name.
+        /// The tool's name.
         tool: String,
-        /// Its arguments, each `key=value`.
+        /// The tool's arguments, each `key=value`.
         values: Vec<String>,
         /// All arguments as JSON, instead of `values`; `-` for standard input.
         json: Option<String>,

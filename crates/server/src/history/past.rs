@@ -30,7 +30,7 @@ pub type BoxedProblem = Box<Problem>;
 pub struct Past {
     /// The mutex is fair: the request that has waited longest is next.
     workspace: FairMutex<Workspace>,
-    /// The filter of every list, in addition to that of a request.
+    /// The filter of every list, in addition to the filter of the request.
     pub(super) scope: EditFilter,
     pub(super) makers: Mutex<Makers>,
     pub(super) is_read_only: bool,

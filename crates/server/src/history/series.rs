@@ -19,7 +19,7 @@ use crate::render::explain::Call;
 use crate::render::history::undo_problems;
 use crate::tool_id::ToolId;
 
-/// An edit that is to be taken back.
+/// An edit of a series to take back.
 #[derive(Debug)]
 pub struct SeriesStep {
     /// The edit.

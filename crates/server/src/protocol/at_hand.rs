@@ -89,8 +89,9 @@ impl Server {
     }
 }
 
-/// Returns the revision and the client that a request names, or else those of its session. Returns `None` if
-/// the request names a revision other than 2026-07-28, or is invalid: then the SDK must decide.
+/// Returns the revision and the client that a request names, or else the revision and the client of its
+/// session. Returns `None` if the request names a revision other than 2026-07-28, or is invalid: then the SDK
+/// must decide.
 fn session_of<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
     let is_own = |key: &String| key.starts_with("io.modelcontextprotocol/");
     let Some(meta) = meta.filter(|meta| meta.0.0.keys().any(is_own)) else {

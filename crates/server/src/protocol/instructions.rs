@@ -95,8 +95,8 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
 }
 
 /// Names directories in at most `capacity` characters. Returns the number of named served directories, and
-/// the text. The capacity goes first to one served directory, then to the directories that are not served,
-/// which models should tell their users, and then to the other served directories.
+/// the text. The capacity goes first to one served directory, then to the directories that are not served, so
+/// that models can tell their users, and then to the other served directories.
 fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();

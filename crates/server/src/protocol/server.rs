@@ -152,7 +152,7 @@ impl Server {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// Returns those of the server's own tools that are offered.
+    /// Returns the server's own tools that are offered.
     pub(super) fn offered(&self) -> impl Iterator<Item = &'static Tool> {
         self.tools.iter().filter(|tool| self.context.config.tools.contains(tool.id))
     }

@@ -1,9 +1,9 @@
 //! Words and lays out replies, and the reasons why a call was refused.
 //!
-//! Exceptions: `arguments` and `tools` word the faults of arguments, `protocol` those of a session. This
-//! module opens no file. Its facts about a file come from the store: with the content, in the error of the
-//! access that failed, or from a function that `tools` passes. It decides which advice is given and how much
-//! of a reply fits, never what happens to a file.
+//! But `arguments` and `tools` word the faults of arguments, and `protocol` words the faults of a session.
+//! This module opens no file. Its facts about a file come from the store: with the content, in the error of
+//! the access that failed, or from a function that `tools` passes. It decides which advice is given and how
+//! much of a reply fits, never what happens to a file.
 
 pub mod directories;
 pub mod edit;

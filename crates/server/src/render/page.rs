@@ -117,10 +117,10 @@ impl Page {
         true
     }
 
-    /// Adds the next finding, unless it is to be skipped. Returns `Break`, and adds nothing, if there is no
-    /// room for the finding, or if `most` findings are already shown. The first finding is always shown,
-    /// since otherwise no later reply could get past it. If it is too large, only its most important part is
-    /// shown: `text` and `json` are called with `false`.
+    /// Adds the next finding, or skips it. Returns `Break`, and adds nothing, if there is no room for the
+    /// finding, or if `most` findings are already shown. The first finding is always shown, since otherwise
+    /// no later reply could get past it. If it is too large, only its most important part is shown: `text`
+    /// and `json` are called with `false`.
     pub(super) fn show(
         &mut self,
         text: impl Fn(bool) -> String,

@@ -121,7 +121,7 @@ impl ReadReply {
         ReplyWeight { text: 0, frame: self.left.measure().of(text), lines: lines(text) }
     }
 
-    /// Returns how much may be shown of these lines of a file; `None` if the reply has no room for them.
+    /// Returns the budget for showing these lines of a file; `None` if the reply has no room for them.
     pub(crate) fn budget(&self, file: &FileRead<'_>, range: LineRange, from_char: u64) -> Option<Budget> {
         // No number in the frame (the text around the lines) can be longer than these numbers.
         let far = file.scan.size.saturating_add(1);
@@ -206,8 +206,8 @@ impl ReadReply {
     /// Adds the reasons why a file could not be read. Returns false, and adds nothing, if there is no room
     /// for them.
     pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
-        // The problems are reported in full if the other files then still have about their shares of the
-        // room. Otherwise the reply has only the beginnings of the problems.
+        // The problems are reported in full if this leaves the other files about their shares of the room.
+        // Otherwise the reply has only the beginnings of the problems.
         [true, false].into_iter().any(|in_full| {
             let mut capacity = if in_full { self.failures } else { 0 };
             let (mut texts, mut value) = (Vec::new(), None);

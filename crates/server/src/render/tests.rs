@@ -1,4 +1,4 @@
-//! Tests of how a failure is laid out, and of what is left out of a long one.
+//! Tests the layout of a failure, and the shortening of a long one.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -94,7 +94,7 @@ fn several_problems_are_numbered_and_keep_their_hints() {
     "#);
 }
 
-/// As many problems as there is room for are told in full, the others in short, or counted.
+/// As many problems as there is room for are reported in full; the others are shortened, or counted.
 #[test]
 fn what_is_too_long_is_told_in_short() {
     let text_of = |count: usize, bytes: usize| {
@@ -118,7 +118,7 @@ fn what_is_too_long_is_told_in_short() {
     assert!(many.chars().count() > LIMIT * 9 / 10, "{}", many.chars().count());
 }
 
-/// Returns words: short and long ones, and ones that grow when they are escaped.
+/// Returns words of an error: short words, long words, and words that grow when they are escaped.
 fn words() -> impl Strategy<Value = String> {
     let long = |text: &str, count: usize| Just(text.repeat(count));
     prop_oneof!["\\PC{0,40}", long("\u{1}", 9_000), long("\"\\", 9_000), long("é\n", 500), long("\u{7}", 300)]

@@ -28,11 +28,11 @@ pub struct EditRequest {
 /// The request to change a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileRequest {
-    /// Its path, as the client wrote it.
+    /// The path of the file, as the client wrote it.
     pub file_path: String,
-    /// The label of its encoding.
+    /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// The digest that it must have.
+    /// The digest that the file must have; `None` if the call gives none.
     pub file_hash: Option<DigestPrefix>,
     /// The change.
     pub change: FileChange,

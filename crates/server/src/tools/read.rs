@@ -63,8 +63,8 @@ const RANGE: Object =
 /// takes some milliseconds at most, even if the reply may show a whole file of 1 MiB for it.
 const MAX_AT_HAND: usize = 8;
 
-/// Tells whether a call reads only a few ranges, of files whose scans the store has cached. Its arguments may
-/// still be invalid.
+/// Tells whether a call reads only a few ranges, of files whose scans the store has cached. The call's
+/// arguments can still be invalid.
 #[must_use]
 pub fn is_at_hand(context: &Context, arguments: &Map<String, Value>) -> bool {
     let files = match arguments.get(FILES.name) {
@@ -101,9 +101,9 @@ pub struct ReadRequest {
 /// A file to read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadFile {
-    /// Its path, as the client wrote it.
+    /// The path of the file, as the client wrote it.
     pub file_path: String,
-    /// The label of its encoding.
+    /// The label of the file's encoding.
     pub encoding: Option<String>,
     /// The ranges; `None` for the whole file, empty for only the facts about the file.
     pub ranges: Option<Vec<ReadRange>>,

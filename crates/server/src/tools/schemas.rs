@@ -13,7 +13,8 @@ use serde_json::{Map, Value};
 static SCHEMAS: LazyLock<Map<String, Value>> =
     LazyLock::new(|| serde_json::from_str(include_str!("schemas.json")).unwrap_or_default());
 
-/// Returns the schema of a tool's structured content; for a tool for views, that of its arguments.
+/// Returns the schema of a tool's structured content. For a tool for views, returns the schema of its
+/// arguments.
 pub(super) fn of(tool: &str) -> Map<String, Value> {
     let part = |name| SCHEMAS.get(name).and_then(Value::as_object);
     part(tool).zip(part("parts")).map(|(schema, parts)| whole(schema, parts)).unwrap_or_default()

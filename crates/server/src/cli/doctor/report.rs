@@ -27,8 +27,8 @@ pub(super) fn fault(problem: impl Into<String>, fix: impl Into<String>) -> Fault
     Fault { problem: problem.into(), fix: fix.into() }
 }
 
-/// A function that reads a configuration; it returns `None` if there is no such file. Its error says why the
-/// file cannot be read.
+/// A function that reads a configuration. It returns `None` if the file does not exist. The error says why
+/// the file cannot be read.
 pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
 /// An entry in the configuration of a client, and the project in which it is used.

@@ -302,8 +302,8 @@ impl Client {
         file.or_else(program).or_else(directory)
     }
 
-    /// Returns the files that have the client's entries: those of `project` if it is given, else a person's
-    /// own. The error says that the client reads none in projects.
+    /// Returns the files that have the client's entries: the files of `project` if it is given, or else the
+    /// person's own files. The error says that the client reads none in projects.
     pub fn files(&self, env: &Environment, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
         match (project, self.project) {
             (None, _) => Ok(files_at(&self.user, env, &|path| path.exists())),

@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::config_error::{ConfigError, bound, line_and_column};
 
-/// Like the clients' own parsers, accepts comments and trailing commas, but not the rest of JSON5.
+/// The options accept what the clients' own parsers accept: comments and trailing commas, but not the rest of
+/// JSON5.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,

@@ -40,7 +40,7 @@ fn client(name: &str) -> &'static Client {
     Client::named(name).unwrap()
 }
 
-/// Texts as people have them. None has our entry, nor an empty object where it would go.
+/// Configurations as people write them. None has our entry, or an empty object in its place.
 const JSON: &[&str] = &[
     "{}\n",
     "{}",
@@ -270,7 +270,7 @@ fn env(system: System, home: &str, variables: &[(&str, &str)]) -> Environment {
     }
 }
 
-/// Every place of every client, on the three systems, and where variables say otherwise.
+/// Every place of every client, on the three systems, and with variables that name other directories.
 #[test]
 fn configurations_lie_where_each_client_looks() {
     // Only absolute paths count, and on Windows these have a drive. The snapshot leaves it out.
@@ -402,7 +402,7 @@ fn the_server_that_words_start_is_known() {
     assert_eq!(of(&["another-server", served.to_str().unwrap()]), None);
 }
 
-/// pip, uv and pipx make a program for the server in Python that has our name, too.
+/// pip, uv and pipx install the server in Python as a program that also has our name.
 #[cfg(unix)]
 #[test]
 fn the_program_of_an_environment_of_pythons_is_the_server_in_python() {
@@ -442,7 +442,7 @@ fn an_entry_of_the_server_in_python_becomes_a_fresh_one_that_keeps_its_members()
     assert!(matches!(remove(text, cursor, linux(), false), Err(MergeRefused::Foreign(_))));
 }
 
-/// Clients take `null` as missing, or refuse the file.
+/// Clients treat `null` as missing, or refuse the file.
 #[test]
 fn what_is_null_is_as_if_it_were_not_there() {
     let cursor = client("cursor");

@@ -400,7 +400,7 @@ fn ending() -> Response<Body> {
     unavailable("the server is ending; nothing was done, and another process may serve this\n")
 }
 
-/// Refuses a request that may be sent again soon, and closes the connection.
+/// Refuses a request, which the client can retry soon, and closes the connection.
 fn unavailable(why: &'static str) -> Response<Body> {
     let mut response = body::text(StatusCode::SERVICE_UNAVAILABLE, why);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

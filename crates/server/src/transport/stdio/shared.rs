@@ -102,8 +102,8 @@ impl Shared {
         InWork(Arc::new(Share { shared: Arc::clone(self), held }))
     }
 
-    /// Waits until more may be read or, after the end of input, until every request has been handled. If the
-    /// output is closed, that counts as the end of input, too.
+    /// Waits until the bytes in work leave room to read more input or, after the end of input, until every
+    /// request has been handled. If the output is closed, that counts as the end of input, too.
     pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         *ended |= state.written.is_some();
