@@ -1,4 +1,4 @@
-//! Words and lays out replies, and the reasons why a call was refused.
+//! Words and lays out replies, and the reasons why a call failed.
 //!
 //! But `arguments` and `tools` word the faults of arguments, and `protocol` words the faults of a session.
 //! This module opens no file. Its facts about a file come from the store: with the content, in the error of

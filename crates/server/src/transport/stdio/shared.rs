@@ -102,8 +102,9 @@ impl Shared {
         InWork(Arc::new(Share { shared: Arc::clone(self), held }))
     }
 
-    /// Waits until the bytes in work leave room to read more input or, after the end of input, until every
-    /// request has been handled. If the output is closed, that counts as the end of input, too.
+    /// Waits until more input may be read: until fewer than [`MAX_HELD`] bytes are held, and no `initialize`
+    /// is unanswered. After the end of input, waits until every request has been handled. If the output is
+    /// closed, that counts as the end of input, too.
     pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         *ended |= state.written.is_some();
