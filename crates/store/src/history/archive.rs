@@ -1,4 +1,4 @@
-//! The interface of a place where past edits are kept: [`Archive`].
+//! Defines the interface of the stores that keep past edits: [`Archive`].
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,21 +12,22 @@ use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
-/// The index of a file in an edit, a later edit that took or gave its name, and the edit that the later one
-/// undoes.
+/// The index of a file in an edit; a later edit that took away the file's name, or gave it to another file;
+/// and the edit that the later edit undoes.
 pub type MoveSince = (i64, EditId, Option<EditId>);
 
-/// A place where past edits are kept. Several processes may use it at the same time.
+/// A store that keeps past edits. Several processes may use it at the same time.
 ///
-/// Each function waits for a bounded time, and its error does not affect any edit. The function of the same
-/// name in [`History`](crate::history::History) documents the details.
+/// Each function waits for a bounded time. Its error never makes an edit fail. The function of the same name
+/// in [`History`](crate::history::History) documents the details.
 pub trait Archive: fmt::Debug + Send {
-    /// Does the slow preparations of the first [`Archive::record`] in advance, if there are any and `wanted`
-    /// returns `true`.
+    /// Does the slow preparations of the first [`Archive::record`] in advance, if there are any. Skips them
+    /// if `wanted` returns `false`.
     fn prepare(&mut self, _wanted: &dyn Fn() -> bool) {}
 
-    /// Keeps an edit, and drops the oldest edits if the bounds require it. With `is_only_copy`, the edit is
-    /// on disk when this returns, since no other copy of its bytes exists. Returns the edit's id and time.
+    /// Keeps an edit, and drops the oldest edits if the bounds require it. With `is_only_copy`, no other copy
+    /// of the edit's bytes exists, so they are on disk when this function returns. Returns the edit's id and
+    /// time.
     fn record(
         &mut self,
         settings: &Settings,
@@ -34,11 +35,12 @@ pub trait Archive: fmt::Debug + Send {
         is_only_copy: bool,
     ) -> Result<(EditId, SystemTime), NotKept>;
 
-    /// Returns another reader of the same edits, for one listing. Neither waits for the other.
+    /// Returns a separate reader of the same edits, for one listing. The reader and this archive do not wait
+    /// for each other.
     fn reader(&self) -> Box<dyn Archive>;
 
-    /// Calls `each` with the past edits that pass a filter, the newest first, until `each` breaks. It will
-    /// probably take `likely` edits.
+    /// Calls `each` with the past edits that pass a filter, the newest first, until `each` breaks. `likely`
+    /// is the number of edits after which `each` probably breaks.
     fn each(
         &mut self,
         filter: &Filter,
@@ -46,25 +48,26 @@ pub trait Archive: fmt::Debug + Send {
         each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
     ) -> Result<(), NotKept>;
 
-    /// Returns one edit, and the undo of each of its files, in the order of the files.
+    /// Returns one edit, and the undo of each of its files, in the order of the files; `None` if the edit is
+    /// not kept.
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept>;
 
-    /// Returns the bytes of the root keys that were kept with an edit; empty if none were kept.
+    /// Returns the concatenated root keys that were kept with an edit; empty if none were kept.
     fn root_keys(&mut self, id: &EditId) -> Result<Vec<u8>, NotKept>;
 
     /// Returns the secret of the archive; keeps `fresh` as the secret if there is none yet.
     fn secret(&mut self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept>;
 
-    /// Returns the later edits, in their order, that took away the name of a file of this edit, or gave it to
-    /// another file.
+    /// Returns the edits after this one that took away the name of one of its files, or gave that name to
+    /// another file; the oldest first.
     fn moves_since(&mut self, id: &EditId) -> Result<Vec<MoveSince>, NotKept>;
 
-    /// Returns the directories that machines share, with their names; `None` if no other machine shares the
-    /// archive.
+    /// Returns the directories that several machines share, with their names; `None` if only this machine
+    /// uses the archive.
     fn roots(&mut self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
         Ok(None)
     }
 
-    /// Deletes past edits.
+    /// Deletes all past edits or, with a path, the edits of a file or of files below a directory.
     fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept>;
 }

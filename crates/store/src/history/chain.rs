@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use crate::history::edit::EditId;
 use crate::history::entry::Entry;
 
-/// Undo chains. The archive adds their edits, so that it reads each chain only once, even if several edits of
-/// the chain are looked up.
+/// Undo chains. The archive adds the edits of each chain once, even if several edits of the chain are looked
+/// up.
 #[derive(Default, Debug)]
 pub struct Chains {
-    /// The index of each edit's chain, and whether the edit left the chain's first edit undone.
+    /// For each edit: the index of its chain in `chains`, and whether the chain's first edit was undone after
+    /// it.
     links: HashMap<EditId, (usize, bool)>,
     chains: Vec<Chain>,
 }

@@ -1,4 +1,5 @@
-//! Edits for the history to keep: [`NewEdit`], and the change that undoes one of its files, [`Undo`].
+//! Defines an edit that the history is to keep, [`NewEdit`], and the change that undoes it in one file,
+//! [`Undo`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -35,18 +36,19 @@ pub struct Caller<'a> {
     pub tool: &'a str,
     /// The name that the client gives itself.
     pub client: Option<&'a str>,
-    /// A text that identifies the session: all its edits have it, and no other edits.
+    /// A text that identifies the session: all edits of the session have this text, and no other edits have
+    /// it.
     pub session: Option<&'a str>,
 }
 
-/// An edit that was made.
+/// An edit that was made, and that the history is to keep.
 #[derive(Clone, Debug)]
 pub struct NewEdit<'a> {
     /// The caller that made the edit.
     pub by: Caller<'a>,
     /// The edit that this one undoes, if any.
     pub undoes: Option<&'a EditId>,
-    /// Its files; at least one.
+    /// The files of the edit; at least one.
     pub files: Vec<EditedFile>,
     /// The key of each file's root, in the order of the files; empty if the keys are not known.
     pub root_keys: Vec<DirectoryKey>,
@@ -55,17 +57,17 @@ pub struct NewEdit<'a> {
 /// The change of one file by an edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EditedFile {
-    /// Its absolute path, without any symbolic link.
+    /// The file's absolute path, without any symbolic link.
     pub path: PathBuf,
-    /// Its path, relative to its root.
+    /// The file's path, relative to its root.
     pub relative: PathBuf,
-    /// The encoding in which it was read.
+    /// The encoding in which the file was read.
     pub encoding: Encoding,
-    /// The digest that it had; `None` for a file that was created.
+    /// The digest before the edit; `None` for a file that was created.
     pub before: Option<Digest>,
-    /// The digest that it got; `None` for a file that was removed.
+    /// The digest after the edit; `None` for a file that was removed.
     pub after: Option<Digest>,
-    /// The change that undoes the edit of this file.
+    /// The change that undoes the edit in this file.
     pub undo: Undo,
     /// The change, as a unified diff, which may be cut short.
     pub diff: String,
@@ -74,23 +76,23 @@ pub struct EditedFile {
 /// The change that restores a file to its state before an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Undo {
-    /// These splices, applied to the new bytes.
+    /// The file is changed back by these splices, applied to its new bytes.
     Splices(SpliceSet),
-    /// The removal of a file that was created, and of the directories that were created for it, if they are
-    /// empty.
+    /// The file, which was created, is removed. The directories that were created for it are removed if they
+    /// are empty.
     Remove {
         /// The absolute paths of the directories, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// The creation of a file that was removed.
+    /// The file, which was removed, is created again.
     Create {
         /// The whole content of the file.
         contents: Vec<u8>,
     },
-    /// Nothing can undo this entry: this version of a file lost its name in a race between an interrupted
-    /// edit and another program's write. Recovery kept it for a person to examine.
+    /// Nothing can undo this entry. Its content has no path any more, because of a race between an
+    /// interrupted edit and another program's write. Recovery kept the content for a person to examine.
     Displaced {
-        /// The whole content of this version.
+        /// The whole content.
         contents: Vec<u8>,
     },
 }
@@ -117,7 +119,7 @@ pub enum ChangeKind {
     Created,
     /// It was removed, or moved away ([`Entry::moved`](crate::Entry::moved)).
     Removed,
-    /// Recovery kept its bytes; see [`Undo::Displaced`].
+    /// It lost its path, and recovery kept its bytes; see [`Undo::Displaced`].
     Displaced,
 }
 

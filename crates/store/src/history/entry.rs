@@ -1,4 +1,4 @@
-//! A past edit as a lookup returns it: [`Entry`].
+//! Defines a past edit as a lookup returns it: [`Entry`].
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -11,7 +11,7 @@ use crate::history::edit::{ChangeKind, EditId, EditedFile};
 /// A past edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// Its id.
+    /// The edit's id.
     pub id: EditId,
     /// The time when it was made.
     pub time: SystemTime,
@@ -24,21 +24,21 @@ pub struct Entry {
     pub session: Option<String>,
     /// The edit that this one undid, if any.
     pub undoes: Option<EditId>,
-    /// Whether it is a redo, which undid an undo.
+    /// Whether this edit is a redo, which is the undo of an undo.
     pub is_redo: bool,
-    /// The edit that undid this one; `None` if this one is in effect. If it was undone and redone several
-    /// times, this is the last undo.
+    /// The edit that undid this one; `None` if this edit is in effect. If this edit was undone and redone
+    /// several times, the last undo.
     pub undone_by: Option<EditId>,
-    /// The oldest kept edit of its undo chain, which consists of an edit, its undo, the redo of that undo,
+    /// The oldest kept edit of this edit's undo chain, which consists of an edit, its undo, the undo's redo,
     /// and so on.
     pub chain: EditId,
-    /// Its files, in the order of the call.
+    /// The files of the edit, in the order of the call.
     pub files: Vec<EntryFile>,
 }
 
 impl Entry {
-    /// Tells whether it can be undone, as far as the history knows: no other edit has undone it, and it is
-    /// not an entry of content that recovery kept.
+    /// Tells whether this edit can be undone, as far as the history knows: no other edit has undone it, and
+    /// it is not an entry for content that recovery kept.
     #[must_use]
     pub fn is_undoable(&self) -> bool {
         self.undone_by.is_none() && self.files.iter().all(|file| file.kind != ChangeKind::Displaced)
@@ -52,10 +52,12 @@ impl Entry {
     }
 
     /// Returns the old and the new place of a moved file, if its old place is at this index; `None`
-    /// otherwise. If the content was changed, too, a third item for the file follows these two.
+    /// otherwise. If the edit also changed the file's content, a third item, for that change, follows these
+    /// two.
     ///
     /// The history stores a move as a removal and a creation of the same content. Both have the same diff,
-    /// which a real removal or creation cannot have, whatever the file contains.
+    /// which begins with `rename from`. The diff of a real removal or creation cannot begin so, whatever the
+    /// file contains.
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
@@ -77,15 +79,15 @@ impl Entry {
 /// The change of one file by a past edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EntryFile {
-    /// The name of the file's root, if several machines share the history and this machine does not reach the
-    /// file. Then the edit cannot be undone on this machine.
+    /// The name of the file's root, if this machine does not reach the file; several machines then share the
+    /// history, and this machine cannot undo the edit. Otherwise `None`.
     pub root: Option<String>,
-    /// The absolute path at the edit, without symbolic links. For a file that this machine does not reach,
-    /// the name of its root, followed by the path in the root.
+    /// The file's absolute path at the time of the edit, without symbolic links. For a file that this machine
+    /// does not reach, the name of its root, followed by the path in the root.
     pub path: PathBuf,
-    /// Its path, relative to its root.
+    /// The file's path, relative to its root.
     pub relative: PathBuf,
-    /// The encoding in which it was read.
+    /// The encoding in which the file was read.
     pub encoding: Encoding,
     /// The kind of the change.
     pub kind: ChangeKind,
@@ -106,8 +108,8 @@ impl EntryFile {
         (root.join(&self.relative) == self.path).then(|| root.to_owned())
     }
 
-    /// Tells whether this item is the content change of a file that the same edit moved; `moved` is the item
-    /// before, the file's new place.
+    /// Tells whether this item is the content change of a file that the same edit moved. `moved` is the
+    /// preceding item, which has the file's new place.
     pub(crate) fn is_change_of(&self, moved: &Self) -> bool {
         self.kind == ChangeKind::Changed && self.path == moved.path && self.before == moved.after
     }

@@ -1,31 +1,31 @@
-//! A filter for past edits: [`Filter`].
+//! Defines a filter for past edits: [`Filter`].
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::history::edit::EditId;
 
-/// A filter for past edits, which must meet all of these conditions. By default all edits pass.
+/// Conditions that a past edit must meet to pass. By default there is none, and all edits pass.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Filter {
-    /// Edits of this file, or of files below this directory, by the paths that they had at the edit. With a
-    /// separator at the end, only a directory is meant.
+    /// Only edits of this file, or of files below this directory, by the paths at the time of the edit. If
+    /// the path ends with a separator, it means only a directory.
     pub path: Option<PathBuf>,
-    /// Edits that were made at this time or later, to a millisecond.
+    /// Only edits that were made at this time or later, with a precision of a millisecond.
     pub since: Option<SystemTime>,
-    /// Edits that were made before this time, to a millisecond.
+    /// Only edits that were made before this time, with a precision of a millisecond.
     pub until: Option<SystemTime>,
-    /// Edits by this tool.
+    /// Only edits by this tool.
     pub tool: Option<String>,
-    /// Edits by the client that calls itself by this name.
+    /// Only edits by the client that gives itself this name.
     pub client: Option<String>,
-    /// Edits of this session.
+    /// Only edits of this session.
     pub session: Option<String>,
-    /// Edits whose diff contains this text, in the same letter case. The header of the diff counts, too; it
+    /// Only edits whose diff contains this text, in the same letter case. The diff includes its header, which
     /// has the file's path.
     pub text: Option<String>,
-    /// Edits that were kept before this one, for the next page of a list. If this one is no longer kept, no
-    /// edit passes.
+    /// Only edits that were kept before the edit with this id, for the next page of a list. If that edit is
+    /// no longer kept, no edit passes.
     pub before: Option<EditId>,
 }
 

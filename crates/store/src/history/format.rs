@@ -1,7 +1,8 @@
-//! The format of an undo in a database. Numbers are in LEB128: seven bits a byte, the lowest first.
+//! Encodes and decodes the undo data in a database. Numbers are in LEB128: seven bits a byte, the lowest bits
+//! first.
 //!
-//! Any bytes can be decoded. Bytes that were not encoded here may give `None`, but cause no panic. Decoding
-//! takes no more memory than the length of the bytes.
+//! Decoding accepts any bytes. For bytes that were not encoded here, the result may be `None`, but there is
+//! no panic. Decoding takes no more memory than the bytes have.
 
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ impl ChangeKind {
         }
     }
 
-    /// Returns the kind of this number.
+    /// Returns the kind with this number in the database; `None` for an unknown number.
     #[doc(hidden)]
     #[must_use]
     pub fn of_number(number: i64) -> Option<Self> {
@@ -62,8 +63,8 @@ pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
     })
 }
 
-/// Joins adjacent splices, with the same effect. The inverse of two adjacent deletions is two insertions at
-/// one place, and a set does not keep their order.
+/// Joins adjacent splices; the effect stays the same. The inverse of two adjacent deletions would be two
+/// insertions at one offset, whose order a set does not keep.
 fn joined(splices: &SpliceSet) -> Vec<Splice> {
     let mut joined: Vec<Splice> = Vec::new();
     for splice in splices.as_slice() {

@@ -1,4 +1,4 @@
-//! The history of a process: [`History`], which keeps edits in an [`Archive`].
+//! Gives a process access to the history: [`History`], which keeps edits in an [`Archive`].
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ impl Default for History {
     }
 }
 
-/// The place where edits are kept, and the bounds of what is kept.
+/// The archive in which edits are kept, and the settings that bound it.
 #[derive(Debug)]
 struct Kept {
     settings: Settings,
@@ -88,15 +88,16 @@ impl History {
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
     }
 
-    /// Checks as [`History::keeps`] does, for the path of a place and for all symbolic links that led to it.
+    /// Does the same check as [`History::keeps`] for the path of a place, and for every symbolic link that
+    /// led to the place.
     pub(crate) fn keeps_place(&self, place: &Place) -> Result<(), NotKept> {
         place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
 
     /// Prepares the archive for the first edit, if edits of this place may be kept. The preparations can take
-    /// long, so they are done before the edit has temporaries.
+    /// long, so they must be done before the edit creates temporary files.
     pub(crate) fn prepare(&self, place: &Place) {
-        // If another thread holds the lock, the archive is already in use, and so prepared.
+        // If another thread holds the lock, it is using the archive, so the archive needs no preparation.
         if let Ok(kept) = self.kept()
             && let Ok(mut archive) = kept.archive.try_lock()
         {
@@ -104,10 +105,10 @@ impl History {
         }
     }
 
-    /// Keeps an edit that was made, and returns its entry; `undone` is the edit that it undoes. An error here
-    /// does not affect the edit itself.
+    /// Keeps an edit that was made, and returns its entry. `undone` is the edit that was undone by it, if
+    /// any. An error here does not affect the edit itself.
     ///
-    /// Waits at most some seconds for other processes. After a timeout it waits much less, until an attempt
+    /// Waits at most some seconds for other processes. After a timeout, later calls wait much less, until one
     /// succeeds. Drops the oldest edits if the bounds require it. Does not sync: after a power cut, the last
     /// edits can be missing from the history, but nothing else is lost.
     #[doc(hidden)]
@@ -132,9 +133,9 @@ impl History {
         })
     }
 
-    /// Keeps a version of a file that lost its name in a race between an interrupted edit and another
-    /// program's write. It is listed as a separate edit, which cannot be undone, and the bounds apply to it.
-    /// It is on disk when this returns, since no other copy exists.
+    /// Keeps content that has no path any more, because of a race between an interrupted edit and another
+    /// program's write. The content is listed as a separate edit, which cannot be undone, and the bounds
+    /// apply to it. No other copy exists, so the content is on disk when this function returns.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
         let file = EditedFile {
             path: path.to_owned(),
@@ -152,8 +153,9 @@ impl History {
         kept.archive().record(&kept.settings, &edit, true).map(|(id, _)| id)
     }
 
-    /// Calls `each` with the past edits that pass the filter, the newest first, until `each` breaks. It will
-    /// probably take `likely` edits. Meanwhile, other uses of the history are not blocked.
+    /// Calls `each` with the past edits that pass the filter, the newest first, until `each` breaks. `likely`
+    /// is the number of edits after which `each` probably breaks. Meanwhile, other uses of the history are
+    /// not blocked.
     ///
     /// If there is no history yet, none is created. The error for a database that cannot be read is
     /// [`NotKept::Unavailable`], here and in the functions below.
@@ -167,7 +169,8 @@ impl History {
         reader.each(filter, likely, each)
     }
 
-    /// Returns the past edits that pass the filter and are `wanted`, the newest first, at most `limit`.
+    /// Returns at most `limit` past edits that pass the filter and for which `wanted` returns `true`, the
+    /// newest first.
     pub fn find(
         &self,
         filter: &Filter,
@@ -184,8 +187,7 @@ impl History {
         Ok(found)
     }
 
-    /// Returns past edits as [`History::find`] does: of all files or, with a path, of this file or of files
-    /// below this directory.
+    /// Does the same as [`History::find`] with the filter [`Filter::of_path`].
     pub fn list(
         &self,
         path: Option<&Path>,
@@ -195,13 +197,13 @@ impl History {
         self.find(&Filter::of_path(path), limit, wanted)
     }
 
-    /// Returns the edit of this id, with the undo of each of its files; `None` if it is not kept.
+    /// Returns the edit with this id, and the undo of each of its files; `None` if the edit is not kept.
     pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
         self.kept()?.archive().get(id)
     }
 
-    /// Returns the key of each file's root at an edit, in the order of the files. There are fewer keys if
-    /// some are not known.
+    /// Returns one key per file of an edit, in the order of the files: the key of the file's root at the time
+    /// of the edit, or the default key if that is not known. Empty if no keys were kept.
     #[doc(hidden)]
     pub fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
         let keys = self.kept()?.archive().root_keys(id)?;
@@ -214,17 +216,18 @@ impl History {
         self.kept()?.archive().secret(fresh)
     }
 
-    /// Tells whether the newest edit of a file left it with this digest, so that no other program has changed
-    /// it since.
+    /// Tells whether the newest edit of a file left the file with the digest `now`, or without a file if
+    /// `now` is `None`. If so, no other program has changed the file since.
     pub(crate) fn leaves(&self, path: &Path, now: Option<Digest>) -> Result<bool, NotKept> {
         let of_path = |file: &EntryFile| file.path == path && file.kind != ChangeKind::Displaced;
         let newest = self.find(&Filter::of_path(Some(path)), 1, &|entry| entry.files.iter().any(of_path))?;
         Ok(newest.first().is_some_and(|newest| newest.left_at(path) == now))
     }
 
-    /// Returns the later edit of the file that is in the way of undoing this one. It is the newest, if the
-    /// file still has the digest that the newest left (`now`). Else it is the first, if that began with what
-    /// this one left. `None` if the history does not tell, or has very many later edits.
+    /// Returns the later edit of a file that prevents undoing edit `id`: the newest later edit, if it left
+    /// the file with its current digest, `now`; otherwise the oldest later edit, if it began with the content
+    /// that edit `id` left. Returns `None` if neither holds; the oldest later edit is not found if there are
+    /// very many (256 or more).
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         let (mut newest, mut first, mut left) = (None, None, None);
         let mut rest = MAX_LATER;
@@ -248,9 +251,9 @@ impl History {
         Ok(first.or(newest).filter(|first| left.is_some() && before(first) == left))
     }
 
-    /// Returns the files of this edit, by index, whose names may belong to other files by now. Each comes
-    /// with the later edits that took the name away or gave it to another file, oldest first. Undone edits do
-    /// not count.
+    /// Returns the indices of the edit's files whose names may belong to other files by now. With each index,
+    /// returns the later edits that took the name away or gave it to another file, oldest first. Undone edits
+    /// do not count.
     pub fn moved_since(&self, id: &EditId) -> Result<BTreeMap<usize, Vec<EditId>>, NotKept> {
         let mut moved: BTreeMap<usize, Vec<EditId>> = BTreeMap::new();
         for (file, edit, undoes) in self.kept()?.archive().moves_since(id)? {
@@ -263,8 +266,8 @@ impl History {
         Ok(moved)
     }
 
-    /// Returns the directories that machines share, with the names that are valid on all machines that share
-    /// the history, in the order of the names; `None` if only this machine uses the history.
+    /// Returns the directories that several machines share, with the names that are the same on all machines,
+    /// sorted by name; `None` if only this machine uses the history.
     pub fn roots(&self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
         self.kept()?.archive().roots()
     }
@@ -291,7 +294,8 @@ pub fn path_in_history(path: &Path) -> PathBuf {
     real_path(path)
 }
 
-/// The most later edits that are looked through for the one in the way: for a list of many undos each looks.
+/// The maximum number of later edits that [`History::later`] examines. A list of many undos makes one such
+/// search for each.
 const MAX_LATER: usize = 256;
 
 /// The name of the tool in entries that recovery made.

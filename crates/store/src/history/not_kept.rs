@@ -6,7 +6,7 @@ pub enum NotKept {
     /// The history is switched off.
     #[error("the history is switched off")]
     Off,
-    /// One of its files may hold a secret.
+    /// A file of the edit may hold a secret.
     #[error("no history is kept of such a file: it may hold a secret")]
     Secret,
     /// The replaced bytes alone exceed the maximum size of the history.
@@ -15,9 +15,9 @@ pub enum NotKept {
     /// The history cannot be used: it is read-only, damaged, or of a newer version, or the disk is full.
     #[error("the history is not available: {reason}")]
     Unavailable {
-        /// The reason, in the words of the system or of the database.
+        /// The reason, in the words of the operating system or of the database.
         reason: String,
-        /// The action that may solve it.
+        /// The action that may make the history available.
         remedy: Remedy,
     },
 }
@@ -29,7 +29,7 @@ pub enum Remedy {
     Retry,
     /// [Forget](crate::history::History::forget) the whole history, since it is damaged.
     Forget,
-    /// Move its file away: the file belongs to another program, or to another version of this program.
+    /// Move the history's file away: it belongs to another program, or to another version of this program.
     MoveAway,
     /// Configure a state directory.
     StateDirectory,

@@ -1,4 +1,4 @@
-//! The SQLite database as an [`Archive`].
+//! Implements [`Archive`] with an SQLite database.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::history::filter::Filter;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
-/// Past edits in an SQLite database. It is opened when it is first needed.
+/// Past edits in an SQLite database, which is opened when it is first needed.
 #[derive(Debug)]
 pub(in crate::history) struct Embedded(HistoryDatabase);
 
 impl Embedded {
-    /// Returns the database with this path, which need not exist.
+    /// Returns the archive in the database at this path; the database need not exist.
     pub(in crate::history) fn new(path: PathBuf) -> Self {
         Self(HistoryDatabase::new(path))
     }

@@ -1,7 +1,7 @@
-//! The database, opened when it is first needed, and reopened when its file was replaced:
+//! Opens the database when it is first needed, and reopens it when its file was replaced:
 //! [`HistoryDatabase`].
 //!
-//! `record.rs` writes its tables, and `lookup.rs` reads them.
+//! `record.rs` writes the database's tables, and `lookup.rs` reads them.
 
 use std::fs::Metadata;
 use std::io;
@@ -17,22 +17,23 @@ use crate::os;
 /// The version of the tables that this program knows, in SQLite's `user_version`.
 const VERSION: i64 = 1;
 
-/// The mark ("mteh") in SQLite's `application_id` that distinguishes the database from those of other
-/// programs.
+/// The value ("mteh") of SQLite's `application_id`, which distinguishes this database from other programs'
+/// databases.
 const APPLICATION: i64 = 0x6d74_6568;
 
 /// The maximum time that a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The maximum time after a timeout, so that not every edit waits the long time.
+/// The maximum time that a call waits after another call timed out, so that not every edit waits for
+/// [`PATIENCE`].
 const IMPATIENCE: Duration = Duration::from_millis(20);
-/// The time after a failure until an edit tries again to open the database. If the file has changed, it tries
-/// at once.
+/// The time after a failure until the next attempt to open the database. If the file has changed, the next
+/// edit tries at once.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The maximum number of attempts to open the database if its file is replaced meanwhile.
+/// The maximum number of attempts to open the database, if its file is replaced during each attempt.
 const MAX_ATTEMPTS: usize = 3;
 
-/// The tables of the first version. `file` is a single B-tree, so that an edit touches few pages: some of
-/// both tables, and of one index of each.
+/// The tables of the first version. `file` is a single B-tree, so that an edit writes few pages: pages of
+/// both tables, and of one index of each table.
 const SCHEMA: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY,      -- in order of time
@@ -61,9 +62,9 @@ const SCHEMA: &str = "
 ";
 
 /// The client and session of an edit; the keys of the roots of its files; and the secret that all users of
-/// the database share. These are separate tables, since older versions of this program, which do not know
-/// them, use the same database. Their key is the edit's id, since numbers start again once all edits are
-/// deleted. The triggers delete their rows when an older version deletes edits.
+/// the database share. These are separate tables, because older versions of this program use the same
+/// database without knowing them. Their key is the edit's id, not its number, because the numbers start again
+/// once all edits are deleted. The triggers delete rows of these tables when an older version deletes edits.
 const LATER_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS origin (
         id TEXT NOT NULL PRIMARY KEY,    -- of an edit
@@ -83,14 +84,14 @@ const LATER_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS secret (key BLOB NOT NULL) STRICT;
 ";
 
-/// The reason why something could not be done with the database.
+/// The reason why an operation on the database failed.
 #[derive(Debug)]
 pub(super) enum DatabaseFault {
     Sql(rusqlite::Error),
     System(io::Error),
     /// The database is damaged.
     Damaged,
-    /// The file is not a database of this version of this program, so it must be neither written to nor
+    /// The file does not belong to this version of this program, so it must be neither written to nor
     /// removed.
     Foreign(String),
     Other(String),
@@ -114,7 +115,7 @@ impl DatabaseFault {
         Self::Damaged
     }
 
-    /// Tells whether the file is damaged, so that no version of this program can read it.
+    /// Tells whether the file is so damaged that no version of this program can read it.
     pub(super) fn is_unreadable(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, Self::Damaged) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
@@ -164,7 +165,7 @@ impl From<DatabaseFault> for NotKept {
     }
 }
 
-/// The database of one process.
+/// A process's access to the database.
 #[derive(Debug)]
 pub(super) struct HistoryDatabase {
     path: PathBuf,
@@ -178,7 +179,8 @@ pub(super) struct HistoryDatabase {
 pub(super) struct Open {
     pub(super) connection: Connection,
     key: Option<(u64, u64)>,
-    /// The time of the last search for edits that are too old; `None` if there may be more of them.
+    /// The time of the last search for edits that are too old; `None` if there was no search yet, or if the
+    /// last search left some.
     pub(super) aged: Option<Instant>,
 }
 
@@ -189,7 +191,7 @@ pub(super) fn has_table(connection: &Connection, name: &str) -> Result<bool, Dat
     Ok(statement.exists([name])?)
 }
 
-/// Creates those of [`LATER_TABLES`] that do not exist.
+/// Creates the [`LATER_TABLES`] that do not exist yet.
 pub(super) fn make_later_tables(transaction: &Transaction<'_>) -> Result<(), DatabaseFault> {
     if !has_table(transaction, "secret")? {
         transaction.execute_batch(LATER_TABLES)?;
@@ -205,7 +207,7 @@ struct Failed {
     reason: String,
 }
 
-/// The facts that distinguish the states of the file: key, length and time.
+/// The facts that show whether the database file has changed: its key, length and modification time.
 type Look = Option<(Option<(u64, u64)>, u64, Option<std::time::SystemTime>)>;
 
 fn look(path: &Path) -> Look {
@@ -309,7 +311,7 @@ impl HistoryDatabase {
         }
     }
 
-    /// Closes the database and removes its files. To be called if they cannot be read.
+    /// Closes the database and removes its files. Must be called only if the files cannot be read.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         self.open = None;
         self.failed = None;
@@ -330,7 +332,8 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
     os::key_of(&std::fs::symlink_metadata(path).ok()?)
 }
 
-/// Opens the database, and creates it if `make` is set. `None` if it does not exist.
+/// Opens the database, and creates it if `make` is set. Returns `None` if it does not exist and `make` is not
+/// set.
 fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, DatabaseFault> {
     for _ in 0..MAX_ATTEMPTS {
         match std::fs::symlink_metadata(path) {
@@ -353,8 +356,8 @@ fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Data
 
 /// Connects to the database; `None` if it is empty and `make` is not set.
 fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, DatabaseFault> {
-    // SQLite's mutex is not needed, since this program has its own. No link is followed, and the path is not
-    // interpreted as a URI.
+    // SQLite's mutex is not needed, since this program has its own. No symbolic link is followed, and the
+    // path is not interpreted as a URI.
     let mut flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, make);
@@ -366,16 +369,16 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
         return Ok(None);
     }
     // Temporary tables are in memory, since Landlock denies temporary files. Deleted bytes are overwritten.
-    // Only a checkpoint of the log syncs; on macOS it also flushes the disk's own cache.
+    // Only a checkpoint of the log syncs; on macOS, the checkpoint also flushes the disk's own cache.
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
          PRAGMA journal_size_limit = 4194304; PRAGMA checkpoint_fullfsync = ON;",
     )?;
-    // A process does not checkpoint at its end: that would sync, and the next process can read the log as
-    // well.
+    // Closing the last connection makes no checkpoint: that would sync, and the next process can read the
+    // log, too.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if is_new {
-        // This comes before SQLite creates the log, which gets the same mode.
+        // The file is made private before SQLite creates the log, because the log gets the file's mode.
         os::make_private(path)?;
         prepare(&mut connection, backoff)?;
     }
@@ -403,8 +406,8 @@ fn check(connection: &Connection) -> Result<bool, DatabaseFault> {
 /// Creates the tables, unless another process has created them.
 fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), DatabaseFault> {
     // The change to WAL needs the database exclusively for a moment. SQLite itself waits for readers, but not
-    // for another process that is about to write: two processes that both change the mode would each hold a
-    // lock that the other needs.
+    // for a process that is about to write: if two processes change the mode, each can hold a lock that the
+    // other needs. So the change is retried here.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));

@@ -1,4 +1,4 @@
-//! Turns a filter, or a path, into a condition of SQL.
+//! Converts a filter, or a path, to an SQL condition.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,7 @@ use crate::history::embedded::database::{DatabaseFault, has_table};
 use crate::history::filter::Filter;
 use crate::os;
 
-/// Returns the condition that selects the edits which pass the filter, with its parameters.
+/// Returns the SQL condition for the edits that pass the filter, and the condition's parameters.
 pub(super) fn conditions(
     connection: &Connection,
     filter: &Filter,
@@ -48,8 +48,8 @@ pub(super) fn conditions(
     Ok(all.joined())
 }
 
-/// Returns the condition that selects the edits of a file or of files below a directory, with its parameters.
-/// Without a path, it selects all edits.
+/// Returns the SQL condition for the edits of a file or of files below a directory, and the condition's
+/// parameters. Without a path, the condition selects all edits.
 pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
     if let Some(path) = path {
@@ -58,7 +58,7 @@ pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     all.joined()
 }
 
-/// Conditions that must all hold. Each has a `?` for each of its values.
+/// SQL conditions that must all hold. `values` has one value for each `?` in them, in order.
 struct Conditions {
     parts: Vec<String>,
     values: Vec<Value>,

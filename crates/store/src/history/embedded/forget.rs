@@ -1,4 +1,4 @@
-//! Deletes past edits so that their bytes are gone from the disk.
+//! Deletes past edits, and removes their bytes from the database's files.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::history::embedded::database::{DatabaseFault, HistoryDatabase};
 use crate::history::embedded::filter::below;
 use crate::history::entry::Forgotten;
 
-/// Does what [`History::forget`](crate::history::History::forget) says.
+/// Implements [`History::forget`](crate::history::History::forget).
 pub(super) fn forget(
     database: &mut HistoryDatabase,
     path: Option<&Path>,
@@ -49,8 +49,8 @@ fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Datab
 }
 
 /// Makes sure that no page of the database or of the log contains deleted bytes. `secure_delete` has
-/// overwritten only their last place. VACUUM rewrites the whole database, and so clears the places where they
-/// were before.
+/// overwritten the bytes only where they were last. VACUUM rewrites the whole database, and so clears older
+/// copies, too.
 fn scrub(connection: &Connection) -> Result<(), String> {
     connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0));

@@ -14,7 +14,7 @@ use crate::history::entry::Entry;
 use crate::history::filter::Filter;
 use crate::history::format;
 
-/// Does what [`Archive::each`](crate::history::archive::Archive::each) says.
+/// Implements [`Archive::each`](crate::history::archive::Archive::each).
 pub(super) fn each(
     database: &mut HistoryDatabase,
     filter: &Filter,
@@ -35,7 +35,7 @@ pub(super) fn each(
     read.map(Option::unwrap_or_default)
 }
 
-/// Does what [`History::get`](crate::history::History::get) says.
+/// Implements [`History::get`](crate::history::History::get).
 pub(super) fn get(
     database: &mut HistoryDatabase,
     id: &EditId,
@@ -56,7 +56,7 @@ pub(super) fn get(
     Ok(found.flatten())
 }
 
-/// Does what [`Archive::root_keys`](crate::history::archive::Archive::root_keys) says.
+/// Implements [`Archive::root_keys`](crate::history::archive::Archive::root_keys).
 pub(super) fn root_keys(database: &mut HistoryDatabase, id: &EditId) -> Result<Vec<u8>, DatabaseFault> {
     let found = database.read(|open| {
         if !has_table(&open.connection, "root_keys")? {
@@ -68,7 +68,7 @@ pub(super) fn root_keys(database: &mut HistoryDatabase, id: &EditId) -> Result<V
     Ok(found.flatten().unwrap_or_default())
 }
 
-/// Does what [`Archive::secret`](crate::history::archive::Archive::secret) says.
+/// Implements [`Archive::secret`](crate::history::archive::Archive::secret).
 pub(super) fn secret(database: &mut HistoryDatabase, fresh: &[u8]) -> Result<Vec<u8>, DatabaseFault> {
     let kept = |connection: &Connection| {
         connection.prepare_cached("SELECT key FROM secret")?.query_row((), |row| row.get(0)).optional()
@@ -89,7 +89,7 @@ pub(super) fn secret(database: &mut HistoryDatabase, fresh: &[u8]) -> Result<Vec
     })
 }
 
-/// Does what [`Archive::moves_since`](crate::history::archive::Archive::moves_since) says.
+/// Implements [`Archive::moves_since`](crate::history::archive::Archive::moves_since).
 pub(super) fn moves_since(
     database: &mut HistoryDatabase,
     id: &EditId,

@@ -1,5 +1,5 @@
-//! Past edits in an SQLite database in the state directory, which any number of processes of one machine
-//! share: [`Embedded`].
+//! Keeps past edits in an SQLite database in the state directory: [`Embedded`]. Any number of processes of
+//! one machine can share the database.
 
 mod archive;
 mod database;

@@ -19,16 +19,16 @@ use crate::os::{self, clock};
 /// The time between two searches for edits that are too old.
 const AGE_CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
-/// The minimum age in milliseconds of the edit whose time is used as the current time to find edits that are
-/// too old. See [`proven`].
+/// The minimum age, in milliseconds, of the edit whose time stands for the current time when old edits are
+/// dropped. See [`proven`].
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// The maximum number of edits that are dropped for their age at once, so that the first edit after a long
-/// pause is not delayed.
+/// The maximum number of edits that one call drops because of their age. So the first edit after a long pause
+/// is not delayed.
 const MAX_AGED: i64 = 64;
 
-/// The maximum number of edits that are dropped at once after a person has lowered the bound in bytes.
-/// Dropping them takes some milliseconds.
+/// The maximum number of edits that one call drops after a person has lowered the maximum size. Dropping this
+/// many takes some milliseconds.
 const MAX_BEYOND: i64 = 1024;
 
 /// The overhead of a file's row in bytes.
@@ -42,11 +42,11 @@ const ORIGIN: u64 = 128;
 const INLINE: u64 = 900;
 const PAGE: u64 = 4096;
 
-/// The maximum number of ids that are drawn if each is already in use. The chance of that is 2⁻⁴⁸ for each
-/// kept edit.
+/// The maximum number of random ids that are tried, if each is already in use. The probability that an id is
+/// in use is 2⁻⁴⁸ for each kept edit.
 const MAX_DRAWS: usize = 8;
 
-/// Records an edit, and returns its id and time. With `sync`, it is on disk when this returns.
+/// Records an edit, and returns its id and time. With `sync`, the edit is on disk when this function returns.
 pub(super) fn record(
     database: &mut HistoryDatabase,
     settings: &Settings,
@@ -61,7 +61,7 @@ pub(super) fn record(
         Some((paths, format::encode(&file.undo)?))
     };
     let encoded = edit.files.iter().map(encoded).collect::<Option<Vec<_>>>().ok_or_else(no_bytes)?;
-    // The path is counted twice, because it is also in an index.
+    // The path is counted twice, because an index contains it, too.
     let sizes = edit.files.iter().zip(&encoded);
     let bytes: u64 = sizes
         .map(|(file, ([path, relative], undo))| {
@@ -82,8 +82,8 @@ pub(super) fn record(
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGE_CHECK_INTERVAL);
         let Open { connection, .. } = open;
         if sync {
-            // The connection stays at FULL. That is harmless: only recovery asks for it, and later edits are
-            // only slower.
+            // The connection stays at FULL. That is harmless: only recovery asks for `sync`, and later edits
+            // only become slower.
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -158,7 +158,7 @@ fn size_on_disk(content: u64) -> u64 {
     ROW + pages
 }
 
-/// Drops the oldest edits: those within the first `beyond` bytes of the sum in `upto`.
+/// Drops the oldest edits, which start within the first `beyond` bytes of the running total in `upto`.
 fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), DatabaseFault> {
     if beyond <= 0 {
         return Ok(());
@@ -177,7 +177,7 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Databas
 
 /// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from that edit's
 /// time, not from `now`. So if the clock is wrongly set forward, but corrected within [`PROVEN`], no edit is
-/// dropped. If the clock is right, edits stay longer by that time.
+/// dropped. If the clock is right, edits are kept at least [`PROVEN`] longer.
 fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, DatabaseFault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
@@ -187,8 +187,8 @@ fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Databa
 }
 
 /// Drops the oldest edits that were made before `time`. Returns whether no more such edits are left. If the
-/// clock was wrong, an edit with a time that is too late also protects the edits after it: only the bound in
-/// bytes drops these.
+/// clock was wrong, an edit with a time that is too late also protects the edits after it: these are dropped
+/// only if the history exceeds its maximum size.
 fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, DatabaseFault> {
     let oldest = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?
@@ -212,11 +212,11 @@ fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Databas
     Ok(())
 }
 
-/// Draws an id until it can be inserted.
+/// Draws random ids until one can be inserted; at most [`MAX_DRAWS`].
 fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, DatabaseFault> {
     let mut tries = 0;
     loop {
-        // std takes the seed from the system, and a new one each time.
+        // Each `RandomState` has a new seed; std takes the first from the system.
         let drawn = RandomState::new().build_hasher().finish();
         let id = format!("{:012x}", drawn >> 16);
         tries += 1;

@@ -1,4 +1,4 @@
-//! Reads the row of a past edit in the database.
+//! Reads a past edit from its rows in the database.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,7 +15,8 @@ use crate::os;
 /// The columns that [`entry`] reads.
 pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
-/// Returns the edit of a row of [`COLUMNS`], and its number. Adds its chain to `chains`.
+/// Returns the number and the edit of a row, which has the [`COLUMNS`]. Adds the edit's undo chain to
+/// `chains`.
 pub(super) fn entry(
     connection: &Connection,
     row: &Row<'_>,
@@ -59,7 +60,7 @@ fn id_of(row: &Row<'_>, column: usize) -> Result<Option<EditId>, DatabaseFault> 
     Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
 }
 
-/// Adds the chain of an edit, unless the chain has no other edit.
+/// Adds the undo chain of an edit to `chains`, unless the chain has no other edit.
 fn add_chain(connection: &Connection, entry: &Entry, chains: &mut Chains) -> Result<(), DatabaseFault> {
     let mut undos = connection.prepare_cached("SELECT 1 FROM edit WHERE undoes = ?1")?;
     if entry.undoes.is_none() && !undos.exists([&entry.id.0])? {
@@ -87,7 +88,7 @@ pub(super) fn time_of(milliseconds: i64) -> Result<SystemTime, DatabaseFault> {
     UNIX_EPOCH.checked_add(since).ok_or_else(DatabaseFault::garbled)
 }
 
-/// Returns the client and the session of an edit; `None` for what was not kept.
+/// Returns the client and the session of an edit; each is `None` if it was not kept.
 fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), DatabaseFault> {
     if !has_table(connection, "origin")? {
         return Ok((None, None));
