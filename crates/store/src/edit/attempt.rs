@@ -1,5 +1,5 @@
-//! One attempt at a call: locks and reads the files, resolves the request, writes the new content beside the
-//! files, and commits.
+//! Makes one attempt at a call: locks and reads the files, resolves the request, writes the new content to
+//! temporary files, and commits.
 
 use std::sync::atomic::Ordering;
 
@@ -20,8 +20,9 @@ use crate::lock::{Backoff, LockedSet};
 use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
 
-/// Makes one attempt. Adds reasons against the call to `refusals`. An error comes with the entry that it
-/// concerns; [`StoreErrorKind::Changed`] means that another program or call was faster.
+/// Makes one attempt at a call. Adds the reasons against the call to `refusals`. An error comes with the
+/// index of the call's entry that it concerns; [`StoreErrorKind::Changed`] means that another program or call
+/// was faster.
 pub(super) fn attempt<'w>(
     workspace: &'w Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -41,7 +42,8 @@ pub(super) fn attempt<'w>(
     let transaction = match (result, transaction) {
         (Ok(()), Some(transaction)) if refusals.is_empty() => transaction,
         (result, transaction) => {
-            // The last file is dropped first: it may be in a directory that was created for an earlier file.
+            // The prepared files are dropped in reverse order: the last may be in a directory that was
+            // created for an earlier one.
             let mut files: Vec<Edited> = prepared.into_iter().rev().map(|prepared| prepared.edited).collect();
             files.reverse();
             let left = transaction.map_or_else(Vec::new, |transaction| transaction.left());
@@ -55,7 +57,7 @@ pub(super) fn attempt<'w>(
             return Ok((Outcome { edit_id: None, entry: None, files }, Around::default()));
         }
     };
-    // Files that do not change stay locked until the other files are committed.
+    // Files that do not change stay locked, too, until the changed files are committed.
     let (mut edited, mut staged, mut stay) = (Vec::new(), Vec::new(), Vec::new());
     let (mut of_staged, mut kept) = (Vec::new(), Vec::new());
     for (index, (group, Prepared { edited: mut file, staged: ready })) in
@@ -88,7 +90,7 @@ pub(super) fn attempt<'w>(
         ];
         file.warnings.extend(warnings.into_iter().flatten());
     }
-    // The first changed file carries the warning for the whole call.
+    // Warnings about the whole call are added to the first changed file.
     let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
     let (entry, not_kept) = match done.noted {
         Ok(entry) => (Some(entry), None),
@@ -101,7 +103,7 @@ pub(super) fn attempt<'w>(
     Ok((Outcome { edit_id, entry, files: edited }, done.around))
 }
 
-/// Prepares each file of the call.
+/// Prepares each file of the call, and checks the number of replacements that the call expects.
 fn prepare<'w>(
     workspace: &'w Workspace,
     groups: &[Group<'_>],
@@ -156,8 +158,8 @@ fn needs_journal(staged: &[Staged]) -> bool {
     }
 }
 
-/// Keeps the edit in the history, with the keys of the roots of its files. These are the workspace's roots,
-/// which for an undo by a person are those of the undone edit.
+/// Keeps the edit in the history, with the keys of the roots of its files. These are the workspace's roots;
+/// for an undo by a person, the roots of the undone edit.
 fn remember(
     workspace: &Workspace,
     options: EditOptions<'_>,
@@ -182,7 +184,8 @@ fn remember(
     workspace.history.keep(NewEdit { by: options.by, undoes, files, root_keys }, options.undoes)
 }
 
-/// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if no file is left.
+/// Locks the files that exist already. A file that cannot be locked is removed from `named`, and its reason
+/// is added to `refusals`. Returns `None` if no file is left.
 fn lock(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -204,12 +207,12 @@ fn lock(
         match lock_settled(workspace, &places, &is_written, backoff) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
-                // The other files are still checked, so that one reply has all reasons.
+                // The other files are still checked, because one reply is to have all reasons.
                 let mut gone = Vec::new();
                 for (index, error) in problems {
                     let Some(file) = there.get(index) else { continue };
-                    // If the shared journal cannot be read, the calls of other machines are unknown. That
-                    // concerns all files, and checking each of the others would wait for the journal again.
+                    // If the shared journal cannot be read, the calls of other machines are unknown. This
+                    // concerns all files, and the check of each other file would wait for the journal again.
                     let is_of_all =
                         error.operation == Operation::ReadJournal && workspace.shared_journal().is_some();
                     if error.kind == StoreErrorKind::Changed || is_of_all {
@@ -233,8 +236,8 @@ fn lock(
     }
 }
 
-/// Returns the entry that an error concerns. If one file loses the name and another gets it, the operation of
-/// the error decides.
+/// Returns the index of the entry that an error concerns. If the call takes the error's path from one file
+/// and gives it to another, the operation of the error decides between the two.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
     let is_of_loss = matches!(error.operation, Operation::Move | Operation::Remove)
@@ -255,7 +258,7 @@ mod tests {
     #[cfg(unix)]
     use crate::tests::world::{options, unlink};
 
-    /// One file moves to `b`, the name that another file loses.
+    /// One file moves to `b`, and another file moves away from `b`.
     #[test]
     fn an_error_about_a_name_of_two_files_is_about_the_one_whose_step_failed() {
         let world = World::new();
@@ -283,7 +286,7 @@ mod tests {
         assert_eq!(about("@/root/d", Operation::Move, StoreErrorKind::Changed), None);
     }
 
-    /// The call then starts again with all files: the reasons against the others may no longer hold.
+    /// The call then starts again with all files: the reasons against the other files may no longer hold.
     #[test]
     #[cfg(unix)]
     fn a_name_that_has_become_a_link_since_ends_the_attempt() {

@@ -1,4 +1,4 @@
-//! A whole call that edits files: [`edit`].
+//! Carries out a whole call that edits files, with all of its attempts: [`edit`].
 
 use std::io;
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
 
-/// Edits, creates, moves and removes all files of a call, or none. A refusal lists every reason against the
-/// call.
+/// Edits, creates, moves and removes all files of a call, or none. The error is the list of all reasons
+/// against the call.
 pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -32,7 +32,8 @@ pub(crate) fn edit(
         .map_err(|problems| with_likely_files(workspace, edits, options, problems))
 }
 
-/// Does the same as [`edit`], but does not search for the files that may be meant by paths without a file.
+/// Does the same as [`edit`], but for a path without a file, does not search for the files that the client
+/// may have meant.
 fn edit_named(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -58,15 +59,15 @@ fn edit_named(
         let mut found = Vec::new();
         let done = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
         match done {
-            // This is not counted as an attempt: it is repeated as long as closing files frees descriptors.
+            // The attempt is not counted: it is repeated as long as closing files frees file descriptors.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, error)) if attempts.again(&error) => continue,
-            // This is not counted either: it happens at most a few times for each file, and no other program
-            // has changed anything.
+            // The attempt is not counted either: the method changes at most a few times for each file, and no
+            // other program has changed anything.
             Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
             Err((entry, error)) => {
-                // If the name belongs to a file of the call that could not be locked, the name is taken only
-                // for that reason.
+                // If the path belongs to a file of the call that could not be locked, the path is taken only
+                // because that file was left out.
                 let is_about_it =
                     |reason: &Reason| matches!(reason, Reason::Store(told) if told.path == error.path);
                 let is_told = found.iter().any(|problem| is_about_it(&problem.reason));
@@ -87,7 +88,8 @@ fn edit_named(
     }
 }
 
-/// Returns an entry of a call with its resolved places, or every reason why they cannot be resolved.
+/// Returns an entry of a call with its paths and its encoding resolved, or every reason why they cannot be
+/// resolved.
 fn resolve<'a>(
     workspace: &Workspace,
     roots: &ForWriting<'_>,
@@ -124,7 +126,7 @@ fn resolve<'a>(
     }
 }
 
-/// Returns the reason why the call is refused, from the error with which it failed.
+/// Converts the error with which an attempt failed to the reason why the call is refused.
 fn reason(
     workspace: &Workspace,
     named: &[NamedFile<'_>],
@@ -142,8 +144,8 @@ fn reason(
     EditProblem { entry, reason }
 }
 
-/// Adds the files that the client may have meant to the problems of paths without a file. For an undo, adds
-/// nothing: its paths come from the history.
+/// Adds, to each problem of a path without a file, the files that the client may have meant. For an undo,
+/// adds nothing: its paths come from the history.
 fn with_likely_files(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -181,7 +183,7 @@ fn with_likely_files(
 }
 
 /// Reduces several suggested files to the only one in which the edit could be made, if there is exactly one.
-/// The edit's text or digests show which file the client has read.
+/// The text or the digests of the edit show which file the client has read.
 fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, suggested: &mut Suggestion) {
     if suggested.paths.len() < 2 || !suggested.are_all {
         return;
@@ -196,9 +198,9 @@ fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, sug
     }
 }
 
-/// Returns the reason why another file cannot get the name, if the error has one: a mount that was not
-/// recognised before, a file system that refuses to give the name to another file, or another program that
-/// holds the file open.
+/// Returns the reason why the file must be overwritten in place, if the error shows one: it is a mount point
+/// that was not recognised before, its file system refuses to give its name to another file, or another
+/// program holds it open. Returns `None` for any other error.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let source = error.source.as_ref().filter(|_| error.operation == Operation::Replace)?;
     if os::is_held_open(source) {
@@ -214,9 +216,9 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Selects another method for the file of an entry in the next attempt, if the error shows that one is
-/// possible: to overwrite the file in place, or to move it by the next [`MoveMethod`]. Returns `false` if
-/// there is no other method.
+/// Selects another method for the file of an entry in the next attempt, if the error shows that another is
+/// possible: overwriting the file in place, or the next [`MoveMethod`]. Returns `false` if there is none, or
+/// if it was used already.
 fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError) -> bool {
     let Some(file) = named.iter_mut().find(|file| file.entry == entry) else { return false };
     if let Some(why) = cannot_be_renamed(error) {
@@ -387,7 +389,8 @@ mod tests {
         }
     }
 
-    /// This stands for a file system that treats both spellings as one name.
+    /// The target is the place of the old spelling, as on a file system that treats both spellings as one
+    /// name.
     #[test]
     fn a_name_gets_its_new_spelling_unless_nothing_is_to_be_written() {
         let world = World::new();

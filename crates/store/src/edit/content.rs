@@ -1,4 +1,5 @@
-//! Prepares new content for a file: decides what is replaced, and writes the new content beside the file.
+//! Prepares new content for a file: determines the replacements, and writes the new content to a temporary
+//! file.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -39,8 +40,9 @@ use crate::read::document::{Document, Extent};
 use crate::read::hash::{SMALL, read_and_hash};
 use crate::stage::temporary::Temporary;
 
-/// Reads the file, decides what is replaced in it, and writes the new content beside the file or at its new
-/// place, unless there is a reason against the edit.
+/// Reads the file, determines the replacements, and writes the new content to a temporary file, which is
+/// beside the file or, if the file is moved, at its new place. Writes nothing if there is a reason against
+/// the edit.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
@@ -67,7 +69,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         return refuse(Reason::TooLarge { bytes: new_size, becomes: true });
     }
     let arriving = match &group.destination {
-        // The bytes stay the same, so the file is only moved.
+        // The content stays the same, so the file is only moved.
         MoveTarget::Elsewhere(_) if plan.unchanged => return move_file::prepare(task),
         MoveTarget::Elsewhere(target) => match Arriving::at(task, target)? {
             Ok(arriving) => Some(arriving),
@@ -86,8 +88,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(prepared))
 }
 
-/// Returns the replacements in a file, or every reason against them; `known` is what the client knows of the
-/// file's lines.
+/// Returns the replacements in a file, or every reason against them. `known` says which of the file's lines
+/// the client knows.
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -121,7 +123,7 @@ fn plan(
         EditChange::Replace(replace) => {
             return replaced(group, document, options, replace);
         }
-        // `Restore` was handled above; no other change has new content.
+        // `Restore` was handled above, and the remaining changes have no new content.
         _ => return Ok(Err(Vec::new())),
     };
     let path = group.first.place.path();
@@ -149,7 +151,7 @@ fn replaced(
         return too_long();
     }
     let MatchOptions { max_occurrences, max_inserted: most_bytes, .. } = options.matching;
-    // The limit is for all files together, because their places are all in memory.
+    // The limit applies to all files together, because the replaced places of all files are in memory.
     let most = max_occurrences.saturating_sub(options.replaced);
     let text = whole_text(file).context(Operation::Read, path)?;
     let matched = replace.replace(&text, most, most_bytes, options.cancellation);
@@ -180,7 +182,8 @@ fn refused(
     refusals.collect()
 }
 
-/// Returns what the client knows of the file's present lines.
+/// Compares the lines that the client was shown with the file's present lines. Returns `None` if the server
+/// does not remember any.
 fn known(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -191,7 +194,7 @@ fn known(
     shown.compare(document.scanned()).context(Operation::Read, path)
 }
 
-/// The change of one file, as far as it is determined.
+/// The planned change of one file, before it is written.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     locked: &'a Arc<LockedFile>,
@@ -221,8 +224,8 @@ impl Making {
 }
 
 impl Work<'_> {
-    /// Writes the new content if `write` is set. Returns the result of the file, with the staged content if
-    /// it was written.
+    /// Writes the new content if `write` is set. Returns the file's result and, if the content was written,
+    /// the change that is ready to be committed.
     fn carry_out(
         self,
         task: &mut Task<'_, '_>,
@@ -254,8 +257,8 @@ impl Work<'_> {
             copy(new, hasher, scanner, temporary, sync, options.cancellation)
         });
         let preview = preview.map_err(|fault| {
-            // If there is no space, the error names the path on the disk on which the new content was being
-            // written.
+            // If the disk is full, the error names the temporary file, which may be on another disk than the
+            // file.
             let elsewhere = making.as_mut().map(Making::temporary).filter(|temporary| {
                 let has_no_room =
                     matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
@@ -274,8 +277,8 @@ impl Work<'_> {
                 let in_place = self.in_place(group, &temporary)?;
                 let lost = (in_place.is_none() && !lost.is_nothing()).then_some(Warning::FlagsNotKept(lost));
                 warnings.extend(in_place.map(Warning::EditedInPlace).or(lost));
-                // The caller sets `unsettled`, because it owns the document, and can take the content out of
-                // it.
+                // The caller sets `unsettled`: it owns the document, so only the caller can move the content
+                // out of the document.
                 let content = NewContent { temporary, in_place, old, new, unsettled: None };
                 let (place, locked) = (group.first.place.clone(), self.locked.clone());
                 (Staged::Replaced(Replacement { place, content, locked }), None)
@@ -293,7 +296,7 @@ impl Work<'_> {
         Ok(prepared)
     }
 
-    /// Returns the result of the file for the reply.
+    /// Returns the result for the file, which the reply reports.
     fn told(
         self,
         preview: &Preview<'_, Document<'_>>,
@@ -332,7 +335,7 @@ impl Work<'_> {
                 .context(Operation::Read, path)?;
             if let Some((shown, changes)) = after {
                 edited.shown = Some(shown);
-                // Changes by others that the edit itself replaces need no warning.
+                // No warning is needed if the edit itself replaces all changes by others.
                 let is_told = before.is_some_and(|before| changes != Changes::default() || before == changes);
                 edited.warnings.extend(is_told.then_some(Warning::ChangedByOthers(changes)));
             }
@@ -365,8 +368,8 @@ impl Work<'_> {
         Ok(edited)
     }
 
-    /// Returns the reason why new content must be written over the file, if there is one. Otherwise gives the
-    /// file's metadata to the temporary file.
+    /// Returns the reason why the file must be overwritten in place, if there is one. Otherwise copies the
+    /// file's metadata to the temporary file, and returns `None`.
     fn in_place(self, group: &Group<'_>, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
         let file = self.document.file();
         if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
@@ -379,7 +382,7 @@ impl Work<'_> {
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }
 
-    /// Returns the rows for the history, or the reason why the edit is not kept.
+    /// Returns the rows of the file for the history, or the reason why the history keeps none.
     fn kept(
         self,
         task: &mut Task<'_, '_>,
@@ -416,7 +419,7 @@ impl Work<'_> {
     }
 }
 
-/// Returns the kind of a file's text, by the extension of its name.
+/// Returns the kind of a file's text, which its file name extension determines.
 pub(super) fn kind_of(path: &Path) -> TextKind {
     let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     match extension.as_deref() {
@@ -426,8 +429,8 @@ pub(super) fn kind_of(path: &Path) -> TextKind {
     }
 }
 
-/// Reads the new content once, and passes it to the scanner, to the temporary file, if there is one, and to
-/// the hasher, for the digest. With `sync`, writing a large file to disk begins meanwhile.
+/// Reads the new content once, and passes it to the scanner, to the temporary file (if there is one), and to
+/// the hasher, for the digest. With `sync`, the system begins to write a large file to disk meanwhile.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
     mut hasher: Hasher,

@@ -1,5 +1,5 @@
-//! Creates a file: chooses its encoding, writes its bytes, and checks that its name is free.
-//! [`crate::commit::names`] gives it its name later.
+//! Prepares a new file: chooses its encoding, writes its bytes to a temporary file, and checks that its name
+//! is free. [`crate::commit::names`] gives the temporary file its final name later.
 
 use mcp_text_editor_core::diff::{self, Comparison};
 use mcp_text_editor_core::encoding::{Encoding, Label};
@@ -28,8 +28,8 @@ use crate::workspace::Workspace;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
-/// Writes the new file under a temporary name in its directory, unless there is a reason against it. Creates
-/// the missing directories above it.
+/// Creates the missing directories above the new file, and writes the file under a temporary name in its
+/// directory, unless there is a reason against it.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let place = &group.first.place;
@@ -114,7 +114,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((Staged::Named { from: None, to }, kept)) }))
 }
 
-/// Returns the reason why the file could not be created, from the error.
+/// Converts an error to the reason why the file could not be created.
 pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,

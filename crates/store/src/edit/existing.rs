@@ -1,4 +1,4 @@
-//! The file that already has the name of a file to create: [`Existing`].
+//! Examines the file that already has the name of a file to create: [`Existing`].
 
 use std::path::PathBuf;
 
@@ -19,21 +19,21 @@ pub enum Existing {
         /// The real path of the target.
         target: PathBuf,
     },
-    /// A file that reads as text.
+    /// A file that can be read as text.
     Text {
         /// The digest of its bytes.
         digest: Digest,
         /// The number of lines.
         total_lines: u64,
-        /// The digest of all its lines, in the form of the digest of a range.
+        /// The digest of the range of all its lines.
         lines_digest: Digest,
-        /// The encoding label with which the file can be read as text: the call's, or that of the encoding
-        /// that the bytes look like. `None` if no label is needed.
+        /// The encoding label with which the file can be read as text: the call's label, or the label of the
+        /// encoding that the bytes look like. `None` if no label is needed.
         encoding: Option<String>,
     },
     /// A file that is not text.
     NotText {
-        /// The digest of its bytes; `None` if they were not read to the end.
+        /// The digest of the file's bytes; `None` if they were not read to the end.
         digest: Option<Digest>,
     },
     /// Something that could not be read: a directory, a FIFO, or a file that this process may not read.
@@ -43,12 +43,12 @@ pub enum Existing {
     },
 }
 
-/// The facts about a file that is not text: the encoding that it seems to have, and its digest if it was read
-/// to the end.
+/// The facts about a file that is not text: the encoding that it seems to have, and its digest, which is
+/// `None` if the file was not read to the end.
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {
-    /// Returns the digest of its bytes, if they were read.
+    /// Returns the digest of the file's bytes; `None` if they were not read to the end.
     pub(super) fn digest(&self) -> Option<Digest> {
         match self {
             Self::DanglingLink { .. } | Self::Unread { .. } => None,
@@ -57,8 +57,8 @@ impl Existing {
         }
     }
 
-    /// Examines the file at a place. Reads it first without a label, then with the call's label, then with
-    /// that of the encoding that its bytes look like. Fails only if the call is cancelled.
+    /// Examines the file at a place. Reads the file first without a label, then with the call's label, then
+    /// with the label of the encoding that its bytes look like. Fails only if the call is cancelled.
     pub(super) fn at(
         workspace: &Workspace,
         place: &Place,

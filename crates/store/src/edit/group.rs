@@ -29,8 +29,8 @@ pub(super) struct NamedFile<'a> {
     /// The new place, if the entry names one.
     pub(super) target: Option<WritablePlace>,
     pub(super) label: Option<Label>,
-    /// The reason why the file must be overwritten in place, if the configuration requires that, or an
-    /// earlier attempt has shown the need.
+    /// The reason why the file must be overwritten in place: the configuration requires it, or an earlier
+    /// attempt has shown the need. `None` if there is no such reason.
     pub(super) in_place: Option<InPlace>,
     pub(super) method: MoveMethod,
 }
@@ -38,17 +38,18 @@ pub(super) struct NamedFile<'a> {
 /// The methods of moving a file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum MoveMethod {
-    /// Rename it atomically, unless the new name is taken.
+    /// The file is renamed in one system call, which fails if the new name is taken.
     #[default]
     OneStep,
-    /// Rename it to a temporary name first, and then to the new one.
+    /// The file gets a temporary name first, and then its new name.
     Linked,
-    /// Copy it, and remove the old file.
+    /// The file is copied, and the old file is removed.
     Copied,
 }
 
 impl MoveMethod {
-    /// Returns the next method, if the error says that the file system does not support this one.
+    /// Returns the next method to try, if the error shows that the file system may not support this method;
+    /// otherwise `None`.
     pub(super) fn after(self, error: &StoreError) -> Option<Self> {
         let source = error.source.as_ref().filter(|_| error.operation == Operation::Move)?;
         if error.kind == StoreErrorKind::Changed {
@@ -70,19 +71,19 @@ impl MoveMethod {
 pub(super) enum MoveTarget {
     /// The file is not moved.
     Here,
-    /// It moves to another place.
+    /// The file moves to another place.
     Elsewhere(WritablePlace),
     /// The new path is the name that the file already has.
     Itself,
     /// The new path is another spelling of the name that the file already has: the file system treats both as
-    /// one name. This is the path in the new spelling.
+    /// one name. The field is the path in the new spelling.
     Spelling(PathBuf),
 }
 
 /// All entries of a call that name the same file.
 pub(super) struct Group<'a> {
     pub(super) id: TemporaryId,
-    /// The id, in the record, of the temporary file at the file's new place.
+    /// The id, in the journal record, of the temporary file at the file's new place.
     pub(super) id_of_target: TemporaryId,
     /// The first entry.
     pub(super) first: &'a NamedFile<'a>,
@@ -96,7 +97,7 @@ pub(super) struct Group<'a> {
     pub(super) follows: bool,
     /// The patches of all entries, if the file is patched.
     pub(super) patches: Cow<'a, [Patch]>,
-    /// For each patch, the entry that it came from, and its index there.
+    /// For each patch, the entry that it came from, and its index in that entry.
     origins: Vec<(usize, usize)>,
     /// The place that each entry names.
     pub(super) named: Vec<&'a WritablePlace>,
@@ -153,8 +154,8 @@ impl<'a> Group<'a> {
         leaves.then(|| self.first.place.path())
     }
 
-    /// Returns the subjects of the record for the file, before anything is written. It is not known yet
-    /// whether the file will be written at all.
+    /// Returns the subjects of the journal record for the file. They are needed before anything is written,
+    /// when it is not known yet whether the file will be written at all.
     pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
         let subject =
             |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
@@ -200,7 +201,7 @@ fn missing(place: &WritablePlace) -> Vec<PathBuf> {
 }
 
 /// Returns the destination of a file. On a file system that ignores letter case, all spellings of a name are
-/// one place.
+/// the same place.
 fn destination(file: &NamedFile<'_>) -> MoveTarget {
     let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
         return MoveTarget::Here;
@@ -277,8 +278,8 @@ pub(super) fn group<'a>(
     groups
 }
 
-/// Finds the files that get the old names of other files. Refuses files that would get the same name as
-/// another file, or a name below it.
+/// Marks the files that get the old names of other files, and the files that lose those names. Refuses a file
+/// that would get the same path as another file, or a path below it.
 fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
     let (mut sources, mut results) = (BTreeMap::new(), BTreeMap::new());
     for (index, group) in groups.iter().enumerate() {
@@ -311,7 +312,7 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// Returns the destination of a file that is to move to this path.
+    /// Returns the destination of the file `from` that is to move to the path `to`.
     fn aimed(world: &World, from: &str, to: &str) -> MoveTarget {
         let paths = [from, to].map(|path| world.path(path));
         let [from_path, to_path] = paths.each_ref().map(|path| path.to_str().unwrap());

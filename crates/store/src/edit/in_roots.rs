@@ -1,4 +1,4 @@
-//! Whether the files of past edits are in the roots.
+//! Checks whether the files of past edits are in the roots.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
 }
 
-/// Tells whether a path is in the roots: after following its symbolic links or, if that fails, by its text.
+/// Tells whether a path is in the roots. Follows its symbolic links; if that fails, compares the text of the
+/// paths.
 pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
     match workspace.roots.place(path) {
         Ok(_) => true,

@@ -1,6 +1,6 @@
-//! A whole call that edits, creates, moves and removes files, all of them or none. It locks the files, reads
-//! them, resolves the request, writes the new content beside them, and commits everything. If another program
-//! was faster, it starts again from the lock.
+//! Carries out a whole call that edits, creates, moves and removes files, all of them or none. The call locks
+//! the files, reads them, resolves the request, writes the new content to temporary files, and commits
+//! everything. If another program was faster, the call starts again with the locking.
 
 mod attempt;
 mod call;

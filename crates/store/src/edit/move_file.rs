@@ -1,5 +1,5 @@
-//! Moves a file: checks its content and its new place, and prepares the result. [`crate::commit::names`]
-//! renames it later.
+//! Prepares the move of a file: checks its content and its new place, and prepares the result.
+//! [`crate::commit::names`] renames the file later.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ use crate::workspace::Workspace;
 /// The number of bytes that are copied between two checks for cancellation.
 const PIECE: u64 = 16 * 1024 * 1024;
 
-/// Checks that a regular file, with any content, can get its new place. Creates the missing directories above
-/// that place and, if needed, the copy.
+/// Checks that a regular file, with any content, can be moved to its new place. Creates the missing
+/// directories above that place and, if needed, the copy.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let (Some(locked), Some(to)) = (&group.locked, group.first.edit.move_to) else {
@@ -119,7 +119,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
 fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
     let name = id.name();
     hard_link(&place.directory, place.name(), &name).context(Operation::Move, place.path())?;
-    // The test link is removed: while the file has both names, a rename of the first to the second would do
+    // The test link is removed: as long as the file has both names, a rename from one to the other would do
     // nothing (rename(2)).
     remove_file(&place.directory, &name).context(Operation::Remove, place.path())
 }
@@ -138,22 +138,22 @@ fn digest_of(locked: &LockedFile, options: EditOptions<'_>) -> Result<Digest, St
     }
 }
 
-/// A file that moves to another place, which was found free.
+/// A file that is to move to another place, which was found free, or is freed by the call.
 pub(super) struct Arriving<'a> {
     group: &'a Group<'a>,
     pub(super) to: &'a WritablePlace,
 }
 
 impl<'a> Arriving<'a> {
-    /// Checks that the new place is free, or that the call frees it, as far as that can be found out without
-    /// trying.
+    /// Checks that the new place is free, or that the call frees it, as far as that can be known without
+    /// moving the file.
     pub(super) fn at(task: &Task<'a, '_>, to: &'a WritablePlace) -> Result<Result<Self, Reason>, StoreError> {
         let (workspace, group, options) = (task.workspace, task.group, task.options);
         let against = against(workspace, &group.first.place, (to, group.follows), options)?;
         Ok(against.map_or(Ok(Self { group, to }), Err))
     }
 
-    /// Creates an empty temporary file for the new place, for a copy with the same or other bytes.
+    /// Creates an empty temporary file at the new place, for a copy with the same or with edited content.
     pub(super) fn begin_copy(&self, file: &OpenFile) -> Result<Creation, StoreError> {
         if os::is_open_for_writing(file.file()) == Some(true) {
             let path = self.group.first.place.path();
@@ -162,7 +162,7 @@ impl<'a> Arriving<'a> {
         Creation::begin(self.to, self.group.id_of_target, 0o600)
     }
 
-    /// Gives the metadata of the old file to the new file, whose bytes are complete. Returns what the new
+    /// Copies the metadata of the old file to the new file, whose bytes are complete. Returns what the new
     /// file lacks.
     pub(super) fn complete(creation: &Creation, file: &OpenFile, lost: Lost) -> Result<Copied, StoreError> {
         let not_kept = creation.temporary().keep_metadata(file)?;
@@ -196,8 +196,8 @@ impl<'a> Arriving<'a> {
     }
 }
 
-/// Returns the reason against the new place of a file, as far as that can be found out without trying. If the
-/// place `is_vacated` by the call, its name may still be taken now.
+/// Returns the reason against the new place of a file, as far as one can be known without moving the file. If
+/// the call vacates that place (`is_vacated`), the place may still be taken now.
 pub(super) fn against(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -214,7 +214,7 @@ pub(super) fn against(
     Ok(Some(Reason::OfTarget(Box::new(reason))))
 }
 
-/// Returns the reason for a new place that is taken, with the file that is there.
+/// Returns the reason that says that the new place is taken, and by which file.
 fn taken(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -228,7 +228,7 @@ fn taken(
     Ok(Reason::Taken { by: Box::new(by), inside })
 }
 
-/// Returns the reason why the file could not be moved, from the error.
+/// Converts an error to the reason why the file could not be moved.
 pub(super) fn reason(
     workspace: &Workspace,
     [source, target]: [&WritablePlace; 2],
@@ -240,7 +240,7 @@ pub(super) fn reason(
             taken(workspace, source, target, options).unwrap_or_else(Reason::Store)
         }
         StoreErrorKind::Changed => return Reason::Store(error),
-        // The error's path is that of the directory that the file may not leave.
+        // The error's path is the directory that the file must not leave.
         StoreErrorKind::Guarded { .. } if error.operation == Operation::Move => return Reason::Store(error),
         _ if error.path == source.path() => return Reason::Store(error),
         _ => Reason::Store(error),
@@ -249,7 +249,8 @@ pub(super) fn reason(
 }
 
 /// Returns the rows of a move for the history: a removal and a creation with the same diff. `directories`
-/// were created for the move. Earlier versions of this program list such a move, but do not undo it.
+/// were created for the move. Earlier versions of this program can list this form of a move, but cannot undo
+/// it.
 pub(super) fn moved_rows(
     source: &WritablePlace,
     target: &WritablePlace,
@@ -272,7 +273,7 @@ fn rows(
         encoding: Encoding::Utf8,
         before: None,
         after: None,
-        // The history keeps no bytes of a moved file: they are in the file.
+        // The history keeps no bytes of a moved file: they are in the moved file itself.
         undo: Undo::Create { contents: Vec::new() },
         diff: diff.clone(),
     };

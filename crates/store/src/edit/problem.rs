@@ -1,4 +1,4 @@
-//! The reasons why a call is refused: [`EditProblem`].
+//! Defines the reasons why a call is refused: [`EditProblem`].
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ use crate::read::document::NotText;
 #[derive(Debug, thiserror::Error)]
 #[error("entry {entry}: {reason}")]
 pub struct EditProblem {
-    /// The entry of the call that it concerns.
+    /// The index of the call's entry that the reason concerns.
     pub entry: usize,
     /// The reason.
     pub reason: Reason,
 }
 
 impl EditProblem {
-    /// Tells whether anything on the disk may differ from before the call.
+    /// Tells whether the failed call may have changed anything on disk.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.reason.may_have_written()
@@ -49,7 +49,7 @@ pub enum Reason {
     /// The path names a symbolic link. A file cannot be moved or removed through a link to it.
     #[error("it is a symbolic link to {}", target.display())]
     IsALink {
-        /// The real path to which it leads.
+        /// The real path to which the link leads.
         target: PathBuf,
     },
     /// The new place of the file is taken.
@@ -57,30 +57,31 @@ pub enum Reason {
     Taken {
         /// The file that is there.
         by: Box<Existing>,
-        /// If a directory is there: the path that the file would have in that directory.
+        /// If the new place is a directory, the path that the file would have in that directory; otherwise
+        /// `None`.
         inside: Option<PathBuf>,
     },
     /// A reason that concerns the new place of the file.
     #[error("{0}")]
     OfTarget(Box<Self>),
-    /// The file is larger than an edit may rewrite, or would become larger.
+    /// The file is larger than the limit for an edit, or the edit would make it larger than the limit.
     #[error("the file {} {bytes} bytes, more than an edit may rewrite", if *becomes { "would have" } else { "has" })]
     TooLarge {
-        /// The size in bytes that the file has, or would have.
+        /// The size of the file in bytes: its present size or, if `becomes`, its size after the edit.
         bytes: u64,
-        /// Whether the file would be too large only after the edit.
+        /// Whether the file is within the limit now, and would exceed it after the edit.
         becomes: bool,
     },
     /// Two entries for the same file contradict each other.
     #[error("two entries mean one file and contradict each other")]
     Differs(Differing),
-    /// The file no longer has the content that the edit to undo left.
+    /// The file does not have the content that the edit that is to be undone left.
     #[error("the file has changed since that edit")]
     ChangedSince {
         /// The file's present digest; `None` if there is none.
         digest: Option<Digest>,
     },
-    /// The pattern cannot be applied to the file, because the file, or a line of it, is too long.
+    /// The pattern cannot be applied, because the file, or a line of it, is too long.
     #[error("the file, or a line of it, is too long for the pattern")]
     TooLong,
     /// The number of places that would be replaced differs from the number that the call expects.
@@ -88,7 +89,7 @@ pub enum Reason {
     Count {
         /// The number that the call expects.
         expected: u64,
-        /// The number of places.
+        /// The number of places that would be replaced.
         places: u64,
         /// The number of files that have these places.
         files: usize,
@@ -114,7 +115,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reasons in one line.
+    /// Returns the reasons as one line of text, separated by semicolons.
     pub(crate) fn listed<'a>(reasons: impl IntoIterator<Item = &'a Self>) -> String {
         reasons.into_iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     }
@@ -133,7 +134,8 @@ pub enum Differing {
         /// The entry that named the file first.
         first: usize,
     },
-    /// The changes cannot be combined. Only entries that patch a file without moving it can be joined.
+    /// The changes of the entries cannot be combined. Only entries that patch a file without moving it can be
+    /// combined.
     Fate {
         /// The entry that named the file first.
         first: usize,

@@ -1,4 +1,5 @@
-//! Removes a file, if it has the expected content. [`crate::commit::names`] takes its name away later.
+//! Prepares the removal of a file: checks that the file has the expected content. [`crate::commit::names`]
+//! removes the file later.
 
 use mcp_text_editor_core::diff::{self, Comparison};
 use mcp_text_editor_core::digest::Digest;
@@ -90,7 +91,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
-/// Returns the digest of the file if it has the required content, or the reason against removing it.
+/// Returns the digest of the file if the file has the required content; otherwise the reason against removing
+/// the file.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
     if let EditChange::UndoCreate { after } = group.first.edit.change {
         let digest = document.digest();
@@ -108,8 +110,8 @@ fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Re
     Ok(Err(Reason::Rejected { rejection, digest: Some(digest), total_lines }))
 }
 
-/// Returns the diff that removes the whole content of a file, which was read in this encoding: as text and,
-/// if `compared` is set, as data.
+/// Returns the diff that removes the whole content of a file, as text and, if `compared` is set, as data.
+/// `encoding` is the encoding in which the file was read.
 fn removal(
     document: &Document<'_>,
     encoding: Encoding,

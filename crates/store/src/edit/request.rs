@@ -1,4 +1,4 @@
-//! The request to edit one file, and the options of its call: [`Edit`].
+//! Defines the request to edit one file, [`Edit`], and the options of a call, [`EditOptions`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,19 +15,19 @@ use crate::cancellation::Cancellation;
 use crate::error::ReadFault;
 use crate::history::{Caller, Entry};
 
-/// The request for one file.
+/// The request to edit one file: an entry of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edit<'a> {
-    /// The file, as the client named it.
+    /// The file's path, as the client wrote it.
     pub file_path: &'a str,
-    /// Its encoding, as the client named it.
+    /// The label of the file's encoding, as the client wrote it.
     pub encoding: Option<&'a str>,
     /// The digest that the file must have, according to the client.
     pub file_hash: Option<&'a DigestPrefix>,
     /// The new path, if the file is to be moved.
     pub move_to: Option<&'a str>,
-    /// The directories that a past edit created to put the file where it is now, outermost first. If the file
-    /// leaves, those that are empty are removed, too.
+    /// The directories that a past edit created to put the file where it is now, outermost first. If this
+    /// request moves or removes the file, the directories that are then empty are removed, too.
     pub directories: &'a [PathBuf],
     /// The change.
     pub change: EditChange<'a>,
@@ -45,10 +45,10 @@ impl<'a> Edit<'a> {
 /// The change of a file. In texts, lines end with `\n`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EditChange<'a> {
-    /// Moves the file and keeps its content, text or not.
+    /// Keeps the file's content, which need not be text; the file is only moved.
     Keep {
-        /// For an undo: the digest that the undone edit left. If the file has another digest, the call fails
-        /// with [`ChangedSince`](crate::edit::Reason::ChangedSince).
+        /// For an undo: the file's digest after the edit that is to be undone. If the file has another digest
+        /// now, the call fails with [`ChangedSince`](crate::edit::Reason::ChangedSince).
         after: Option<Digest>,
     },
     /// Replaces text.
@@ -63,7 +63,7 @@ pub(crate) enum EditChange<'a> {
     Rearrange(&'a [LineEdit<'a>]),
     /// Replaces all matches.
     Replace(&'a dyn Replace),
-    /// Restores the bytes from before a past edit, text or not.
+    /// Restores the file's bytes before a past edit. They need not be text.
     Restore {
         /// The digest that the undone edit left, as above.
         after: Digest,
@@ -74,9 +74,9 @@ pub(crate) enum EditChange<'a> {
     Create(&'a str),
     /// Creates a file that a past edit removed, with the bytes that it had.
     Recreate(&'a [u8]),
-    /// Removes the file. It must be text, and have the digest `file_hash`.
+    /// Removes the file, which must be text, and must have the digest `file_hash`.
     Remove,
-    /// Removes a file that a past edit created, text or not.
+    /// Removes a file that a past edit created. It need not be text.
     UndoCreate {
         /// The digest that the undone edit left, as above.
         after: Option<Digest>,
@@ -94,19 +94,20 @@ impl EditChange<'_> {
         matches!(self, Self::Remove | Self::UndoCreate { .. })
     }
 
-    /// Whether the file keeps its bytes. Then it may be read-only.
+    /// Whether the file keeps its bytes. If so, the file is allowed to be read-only.
     pub(super) fn keeps(self) -> bool {
         matches!(self, Self::Keep { .. })
     }
 }
 
-/// An object that finds the parts of a text to replace.
+/// A search for the parts of a text that are to be replaced, and for their replacements.
 pub(crate) trait Replace: fmt::Debug + Sync {
-    /// Returns the maximum size in bytes of a file that it accepts.
+    /// Returns the maximum size in bytes of the files that it accepts.
     fn most_bytes(&self) -> u64;
 
-    /// Finds the parts of a file's text, which is as a read shows it, and their replacements: at most `most`
-    /// parts, with at most `most_bytes` bytes of new text. `None` if the text, or a line of it, is too long.
+    /// Finds the parts of a file's text that are to be replaced, and their replacements: at most `most`
+    /// parts, with at most `most_bytes` bytes of new text. `text` is the text that a read returns. Returns
+    /// `None` if the text, or a line of it, is too long.
     fn replace(
         &self,
         text: &str,
@@ -123,7 +124,7 @@ pub(crate) struct Replaced {
     pub(crate) places: Vec<TextReplacement>,
     /// The number of all parts, also beyond the limits.
     pub(crate) count: u64,
-    /// The number of bytes of new text; if it exceeds the limit, there is too much.
+    /// The number of bytes of new text. If it exceeds the limit, the call must be refused.
     pub(crate) bytes: u64,
 }
 
@@ -142,25 +143,26 @@ impl fmt::Debug for Memory<'_> {
 pub(crate) struct EditOptions<'a> {
     /// The caller, for the history.
     pub by: Caller<'a>,
-    /// The edit that this one undoes.
+    /// The past edit that this call undoes; `None` for any other call.
     pub undoes: Option<&'a Entry>,
     /// The rules by which text matches.
     pub matching: Matching,
-    /// Whether to check everything and return the diff, but write nothing.
+    /// Whether to check everything and return the diff without writing anything.
     pub dry_run: bool,
-    /// Whether to return the diff also if the edit is made.
+    /// Whether to return the diff even if this is not a dry run.
     pub shows_diff: bool,
     /// The maximum number of bytes of text in the comparison of each file with its old content; `None` for no
     /// comparison.
     pub compared: Option<usize>,
     /// The lines that the client was shown; `None` if the server does not remember them.
     pub shown: Option<Memory<'a>>,
-    /// The number of places that are to be replaced in all files together; `None` for any number.
+    /// The number of places that the call expects to be replaced in all files together; `None` for any
+    /// number.
     pub expected: Option<u64>,
     /// The number of places that are replaced by pattern in the earlier files of the call.
     pub replaced: u64,
-    /// Counts the files that are prepared.
+    /// A counter of the files that have been prepared so far.
     pub progress: Option<&'a AtomicU64>,
-    /// Whether the client has cancelled the call. It is checked last just before the first file is exchanged.
+    /// Whether the client has cancelled the call. The last check is just before the first file is exchanged.
     pub cancellation: Cancellation<'a>,
 }

@@ -1,5 +1,5 @@
-//! The states of a file before and after a past edit. They are reconstructed from the file's present content
-//! and the undo data of later edits, and compared without being held in memory.
+//! Reconstructs the states of a file before and after a past edit, from the file's present content and the
+//! undo data of later edits. The states are compared without being held in memory.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
@@ -24,10 +24,11 @@ use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
-/// The maximum size in bytes of a file whose states are reconstructed, since each state is read completely.
+/// The maximum size in bytes of a reconstructed state. There is a maximum because each state is read
+/// completely.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The bytes of a file before and after an edit; `None` if there was no file of that name at that time.
+/// The bytes of a file before and after an edit; `None` for a time at which no file had the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct States {
     /// The bytes before the edit.
@@ -36,45 +37,46 @@ pub struct States {
     pub after: Option<Vec<u8>>,
 }
 
-/// The last reconstructed state of the file at each path. So if a caller compares the edits of a file, the
+/// For each path, the state that was reconstructed last. So if a caller compares the edits of a file, the
 /// newest first, each edit is reversed only once.
 #[derive(Default, Debug)]
 pub struct KnownStates(HashMap<PathBuf, (Digest, State)>);
 
-/// A state of a file: the result of applying the splices to the base.
+/// A state of a file: the bytes that result if `splices` are applied to `base`.
 #[derive(Clone, Debug)]
 struct State {
     base: Base,
     splices: SpliceSet,
 }
 
-/// Bytes that can be read now.
+/// Bytes that exist now, from which a state is reconstructed.
 #[derive(Clone, Debug)]
 enum Base {
     /// The present bytes of a file.
     File(PathBuf),
-    /// The bytes of a file that an edit removed: the edit, and the index of the file in it.
+    /// The bytes of a file that an edit removed, which the history keeps: the edit's id, and the index of the
+    /// file in the edit.
     Removed(EditId, usize),
 }
 
-/// The maximum number of later edits of a file that are searched for those that prevent an undo.
+/// The maximum number of a file's later edits among which those that prevent an undo are searched for.
 const MAX_STEPS: usize = 2_000;
-/// The maximum number of pairs of places that are compared for one later edit.
+/// The maximum number of comparisons between places of the edit to undo and places of one later edit.
 const MAX_PAIRS: usize = 10_000_000;
 
-/// The states of a file before and after an edit, at least one of them.
+/// The states of a file before and after an edit, each with its digest. At least one of the two is known.
 struct Sides {
     before: Option<(State, Digest)>,
     after: Option<(State, Digest)>,
     /// The splices that reverse the edit, if it changed the file's content.
     undo: SpliceSet,
-    /// Whether this is the old or the new place of a file that was moved. The file had the same bytes at
-    /// both.
+    /// Whether the file was moved, so that one side is its old or new place. The file had the same bytes at
+    /// both places.
     is_moved: bool,
 }
 
-/// Returns the states of one file of an edit; `file` is its index in the edit. A file that was moved had the
-/// same bytes at both places: the old place has them as `before`, the new place as `after`. See
+/// Returns the states of one file of an edit; `file` is its index in the edit. A move has two files, the old
+/// and the new place, with the same bytes: the old place has them as `before`, the new place as `after`. See
 /// [`Workspace::states`].
 pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
     let Some((sides, _)) = sides(workspace, id, file, &mut KnownStates::default())? else { return Ok(None) };
@@ -103,7 +105,7 @@ pub(crate) fn comparison(
     with_base(workspace, &state.base, |base| compared(base, &sides, encoding, most))
 }
 
-/// Compares both sides; `None` unless both have the expected digests.
+/// Compares both sides. Returns `None` if a side is too large, or does not have the expected digest.
 fn compared(
     base: &dyn Source<Error = ReadFault>,
     sides: &Sides,
@@ -136,11 +138,11 @@ fn compared(
     }))
 }
 
-/// One side, as a view of its base, and its scan.
+/// One side of a comparison: its bytes, as a view of the base, and their scan.
 type ScannedSide<'a> = (Spliced<'a, dyn Source<Error = ReadFault> + 'a>, Scan);
 
-/// Reads one side; if there was no file, the splices `empty` stand for it. Returns `None` if the side is too
-/// large, or does not have the expected digest.
+/// Reads one side. If there was no file, the side is empty: the splices `empty` delete all bytes of the base.
+/// Returns `None` if the side is too large, or does not have the expected digest.
 fn scanned<'a>(
     base: &'a dyn Source<Error = ReadFault>,
     side: Option<&'a (State, Digest)>,
@@ -159,7 +161,8 @@ fn scanned<'a>(
 }
 
 /// Finds the states of one file of an edit, and the file's encoding. Returns `None` if the edit is not kept,
-/// or is withheld, or if another program changed the file after it.
+/// or is withheld (some of its files are outside the roots), or if another program changed the file after the
+/// edit.
 fn sides(
     workspace: &Workspace,
     id: &EditId,
@@ -178,7 +181,7 @@ fn sides(
         None => Ok(None),
     };
     let none = Sides { before: None, after: None, undo: SpliceSet::default(), is_moved: false };
-    // If the file was moved, its content is found by its new place.
+    // If the file was moved, its content is looked up at its new place.
     let moved = entry.moved_at(file).map(|(_, to)| (to, file + 1));
     let moved = moved.or_else(|| Some((entry.moved_at(file.checked_sub(1)?)?.1, file)));
     let found = if let Some((to, at)) = moved {
@@ -221,8 +224,8 @@ impl State {
     }
 }
 
-/// Returns the state of a file just after an edit, which left it with this digest. Returns `None` if another
-/// program changed the file after the edit.
+/// Returns the state of a file just after an edit; `digest` is the digest that the edit left. Returns `None`
+/// if the state cannot be reconstructed, for example because another program changed the file after the edit.
 fn state_after(
     workspace: &Workspace,
     entry: &Entry,
@@ -239,7 +242,7 @@ fn state_after(
     }
 }
 
-/// The place and the content that a file of a past edit has after the later edits.
+/// The path and the content that a file of a past edit has after all later edits.
 pub(crate) struct Standing {
     pub(crate) path: PathBuf,
     pub(crate) digest: Digest,
@@ -247,9 +250,9 @@ pub(crate) struct Standing {
     pub(crate) back: SpliceSet,
 }
 
-/// Follows a file of a past edit through the later edits. Returns `None` if one of them removed it, if
-/// another program changed it between two of them, or if it cannot be read. Does not notice a change by
-/// another program after the last of them.
+/// Follows a file of a past edit through the later edits. Returns `None` if a later edit removed the file, if
+/// another program changed it between two edits, or if it cannot be read. Does not notice a change by another
+/// program after the last edit.
 pub(crate) fn standing(
     workspace: &Workspace,
     entry: &Entry,
@@ -266,8 +269,9 @@ pub(crate) fn standing(
     Ok(back.map(|back| Standing { path, digest, back }))
 }
 
-/// Returns the splices that take an edit of a file back beside what another program has changed in its bytes
-/// since. Returns `None` unless that is certain: [`unapplied`] has the conditions.
+/// Returns the splices that undo an edit in the present `bytes` of a file that another program has changed
+/// since, and that keep the other program's changes. Returns `None` unless this is certainly possible:
+/// [`unapplied`] has the conditions.
 pub(crate) fn beside_others(file: &EntryFile, bytes: &[u8], undo: &SpliceSet) -> Option<SpliceSet> {
     let mut scanner = Scanner::new(Some(file.encoding));
     scanner.feed(bytes);
@@ -278,13 +282,14 @@ pub(crate) fn beside_others(file: &EntryFile, bytes: &[u8], undo: &SpliceSet) ->
 pub(crate) struct InTheWay {
     /// The digest that the last later edit of the file left.
     pub(crate) digest: Digest,
-    /// The newest edit of each undo chain, oldest first, and whether it prevents the undo. If not, the later
-    /// edits of the chain cancel each other out: they would prevent the undo if this one were undone.
+    /// The newest later edit of each undo chain, oldest first, and whether it prevents the undo. If it does
+    /// not, the later edits of its chain cancel each other out: the chain would prevent the undo if this
+    /// newest edit were undone.
     pub(crate) newest: Vec<(Entry, bool)>,
 }
 
-/// Finds the later edits that prevent an undo. Edits of the edit's own undo chain never do. Returns `None` if
-/// the history does not have all later edits.
+/// Finds the later edits that prevent the undo of an edit in one file. Edits of the edit's own undo chain
+/// never prevent it. Returns `None` if the history does not have all later edits, or if there are too many.
 pub(crate) fn in_the_way(
     workspace: &Workspace,
     entry: &Entry,
@@ -295,14 +300,14 @@ pub(crate) fn in_the_way(
     let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
     let mut places: Vec<Range<u64>> = match undo {
         Undo::Splices(splices) => splices.as_slice().iter().map(|splice| splice.at.clone()).collect(),
-        // Every change of a new file touches it.
+        // If the edit created the file, every later change touches what the edit wrote.
         _ => std::iter::once(0..u64::MAX / 2).collect(),
     };
     if followed.steps.len() > MAX_STEPS {
         return Ok(None);
     }
-    // The newest edit of each chain, whether the chain has an odd number of later edits, and whether one of
-    // them touches a place.
+    // The newest edit of each chain; whether the chain has an odd number of later edits; and whether one of
+    // them touches one of `places`.
     let mut chains: Vec<(Entry, bool, bool)> = Vec::new();
     for (id, row) in &followed.steps {
         let Some((later, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
@@ -327,7 +332,8 @@ pub(crate) fn in_the_way(
 
 /// A file that was followed through the edits after a past edit.
 struct Followed {
-    /// The edits that changed its bytes, oldest first, each with the index of the file in the edit.
+    /// The later edits that changed the file's bytes, oldest first, each with the index of the file in the
+    /// edit.
     steps: Vec<(EditId, usize)>,
     base: Base,
     /// The digest after the last of these edits.
@@ -335,7 +341,8 @@ struct Followed {
 }
 
 impl Followed {
-    /// Reverses the edits, the newest first. Returns `None` if one of them is no longer kept.
+    /// Returns the state before the followed edits, by reversing them, the newest first. Returns `None` if
+    /// one of them is no longer kept.
     fn turned_back(&self, workspace: &Workspace) -> Result<Option<State>, NotKept> {
         let mut joined = Joined::default();
         for (id, row) in self.steps.iter().rev() {
@@ -346,7 +353,8 @@ impl Followed {
     }
 }
 
-/// Follows a file from the edit that left it with this digest, through the later edits, to its present place.
+/// Follows a file from an edit through the later edits to its present place. `path` and `digest` are those
+/// that the edit left.
 fn follow(
     workspace: &Workspace,
     entry: &Entry,
@@ -365,7 +373,8 @@ fn follow(
             continue;
         }
         if base.is_some() {
-            // Unless this edit undoes the removal, another file has the name, even if its bytes are the same.
+            // Unless this edit undoes the removal, the path now belongs to another file, even if its bytes
+            // are the same.
             let removal = match &base {
                 Some(Base::Removed(removal, _)) => Some(removal),
                 _ => None,
@@ -401,13 +410,14 @@ fn follow(
     Ok(Some(Followed { steps, base: base.unwrap_or(Base::File(path)), digest: at }))
 }
 
-/// The edits of each name that a file had, the newest first. The edits of a name are read only once, even if
-/// the file came back to that name several times.
+/// The edits of each path that a file had, the newest first. The edits of a path are read only once, even if
+/// the file came back to that path several times.
 #[derive(Default)]
 pub(crate) struct LaterEdits(HashMap<PathBuf, Vec<Entry>>);
 
 impl LaterEdits {
-    /// Returns the next edit of this name; the first call for a name returns the edit after `last`.
+    /// Returns the next edit of this path, or `None` after the newest. The first call for a path returns the
+    /// edit after `last`.
     pub(crate) fn next(
         &mut self,
         workspace: &Workspace,
@@ -421,7 +431,7 @@ impl LaterEdits {
         .pop())
     }
 
-    /// Skips the edits of this name up to and including this one, which gave the name to the file.
+    /// Skips the edits of this path up to and including `edit`, which gave the path to the file.
     pub(crate) fn skip_to(&mut self, path: &Path, edit: &EditId) {
         if let Some(later) = self.0.get_mut(path) {
             later.truncate(later.iter().rposition(|entry| entry.id == *edit).unwrap_or(0));
@@ -429,14 +439,14 @@ impl LaterEdits {
     }
 }
 
-/// Returns the edits of a name that were made after the edit `last`, the newest first.
+/// Returns the edits of a path that were made after the edit `last`, the newest first.
 fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
     let mut later = Vec::new();
     workspace.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {
         if entry.id == *last {
             return ControlFlow::Break(());
         }
-        // The other diffs are dropped, since only those of moves are needed, and there may be many edits.
+        // Only the diffs of moves are needed. The other diffs are dropped, since there may be many edits.
         if entry.files.iter().all(|row| row.kind == ChangeKind::Changed) {
             entry.files.iter_mut().for_each(|row| row.diff = String::new());
         }
@@ -446,7 +456,7 @@ fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<E
     Ok(later)
 }
 
-/// Consecutive splice sets, joined in pairs, so that `n` sets take `n log n` steps.
+/// Consecutive splice sets, which are joined in pairs: joining `n` sets takes `n log n` steps.
 #[derive(Default)]
 struct Joined(Vec<(u32, SpliceSet)>);
 
@@ -513,8 +523,8 @@ pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     with_base(workspace, &Base::File(path.to_owned()), whole).ok().flatten()
 }
 
-/// Returns a view of the bytes after the splices; `None` if the splices are not within the bytes, or if there
-/// are too many bytes before or after.
+/// Returns a view of the bytes that result from the splices; `None` if the splices are not within the base,
+/// or if the base or the result is too large.
 fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<Spliced<'a, S>> {
     let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
     if end > base.size() || base.size() > MAX_BYTES {
@@ -527,7 +537,7 @@ fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<S
 mod tests {
     use super::*;
 
-    /// Rows of the history may belong to another file, or lead to content that is too large.
+    /// Splices from the history may belong to another file, or result in content that is too large.
     #[test]
     fn splices_that_do_not_fit_give_no_bytes() {
         let splice = |at, insert| SpliceSet::new(vec![Splice { at, insert }]).unwrap();

@@ -1,4 +1,4 @@
-//! The work on one file of a call ([`Task`]), and its result ([`Prepared`]).
+//! Defines the work on one file of a call ([`Task`]), and its result ([`Prepared`]).
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -16,11 +16,11 @@ use crate::lock::LockedFile;
 use crate::read::document::Content;
 use crate::workspace::Workspace;
 
-/// One file of a call, as far as it is prepared.
+/// One file of a call, after its preparation.
 pub(super) struct Prepared {
     pub(super) edited: Edited,
-    /// The change that is ready to be committed, with the rows for the history, or the reason why the history
-    /// keeps none. `None` if the file does not change.
+    /// The change that is ready to be committed, and the file's rows for the history, or the reason why the
+    /// history keeps none. `None` if the file does not change.
     pub(super) staged: Option<(Staged, Result<Vec<EditedFile>, NotKept>)>,
 }
 
@@ -39,13 +39,13 @@ pub(super) struct Task<'t, 'w> {
     pub(super) staging: &'t mut Staging<'w>,
     /// All files of the call.
     pub(super) groups: &'t [Group<'t>],
-    /// Whether the call may write, because it has no problem so far.
+    /// Whether the call is allowed to write, because no problem was found so far.
     pub(super) may_write: bool,
 }
 
 impl Task<'_, '_> {
-    /// Tells whether anything is to be written. If so, begins the record, unless it has been begun already.
-    /// Fails if that fails.
+    /// Tells whether anything is to be written. If so, begins the transaction with its journal record, unless
+    /// an earlier file has begun it. Fails only if the transaction cannot begin.
     pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
         if writes && self.staging.transaction.is_none() {
@@ -56,7 +56,7 @@ impl Task<'_, '_> {
         Ok(writes)
     }
 
-    /// Returns the file's change of name: the file gets the name of `to` or, with `None`, no name.
+    /// Returns the staged change that gives the file the name of `to` or, if `to` is `None`, removes it.
     pub(super) fn depart(
         &self,
         locked: &Arc<LockedFile>,
@@ -77,7 +77,7 @@ impl Task<'_, '_> {
         Staged::Named { from: Some(from), to }
     }
 
-    /// Tells whether the history may keep this many more bytes of the call. If so, counts them as used.
+    /// Tells whether the history has room for this many more bytes of the call. If so, counts them as used.
     pub(super) fn keeps(&mut self, bytes: u64) -> bool {
         let rest = self.staging.room.checked_sub(bytes);
         self.staging.room = rest.unwrap_or(self.staging.room);
@@ -90,7 +90,7 @@ pub(super) struct Staging<'w> {
     pub(super) prepared: Vec<Prepared>,
     /// The transaction, which begins when the first file is to be written.
     pub(super) transaction: Option<Transaction<'w>>,
-    /// The number of bytes of the call that the history may still keep.
+    /// The number of further bytes of the call for which the history has room.
     room: u64,
     /// The number of further bytes of old content that may be kept in memory until the commit.
     memory: usize,
@@ -105,8 +105,8 @@ impl Staging<'_> {
         Self { prepared: Vec::new(), transaction: None, room: workspace.max_kept_bytes, memory: MEMORY }
     }
 
-    /// Returns the content for a comparison at the commit: its bytes if there is room for them, otherwise its
-    /// digest.
+    /// Returns the content with which the file is compared at the commit: its bytes if `MEMORY` allows,
+    /// otherwise only its digest.
     pub(super) fn bounded(&mut self, content: Content) -> Content {
         let Content::Bytes(bytes) = content else { return content };
         match self.memory.checked_sub(bytes.len()) {
@@ -118,7 +118,8 @@ impl Staging<'_> {
         }
     }
 
-    /// Returns the number of places that are replaced by pattern so far.
+    /// Returns the number of places that pattern replacements have replaced in the files that are prepared so
+    /// far.
     pub(super) fn replaced(&self) -> u64 {
         self.prepared.iter().map(|prepared| prepared.edited.replaced).sum()
     }

@@ -1,9 +1,9 @@
 //! Undoes a past edit, in all of its files or in none. An undo is itself an edit, so undoing an undo is a
 //! redo.
 //!
-//! It is carried out like an edit of a client, with one more condition: each file must have the content that
-//! the past edit left. Later changes by others are allowed only if they neither touch nor border the bytes
-//! that the past edit wrote.
+//! An undo is carried out like an edit by a client, with one more condition: each file must have the content
+//! that the past edit left. Later changes, by other edits or other programs, are allowed only if they neither
+//! touch nor border the bytes that the past edit wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
 
-/// An edit that was undone.
+/// The result of undoing an edit.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Undone {
@@ -42,7 +42,7 @@ pub enum UndoError {
     /// The history cannot be read.
     #[error("the history cannot be read: {0}")]
     History(NotKept),
-    /// The id is not that of an edit, but of bytes that recovery kept, which cannot be restored.
+    /// The id does not belong to an edit, but to bytes that recovery kept. They cannot be restored.
     #[error("it is no edit, but what an interrupted one had displaced")]
     Displaced(Box<Entry>),
     /// Some files prevent the undo.
@@ -59,9 +59,9 @@ pub struct UndoProblems {
     pub conflicts: Vec<Conflict>,
     /// All other problems, each with the index of a file of the edit as its entry.
     pub problems: Vec<EditProblem>,
-    /// The smallest set of edits that must be undone together so that this one can be undone, the newest
-    /// first: the later edits that prevent its undo, those that prevent theirs, and so on, and this edit as
-    /// the last. Empty if they are not known, or if undoing them would not help.
+    /// The smallest set of edits that must be undone together to undo this edit, the newest first: the later
+    /// edits that prevent its undo, the edits that prevent their undos, and so on, and this edit as the last.
+    /// Empty if the set is not known, or if undoing it would not help.
     pub together: Vec<EditId>,
 }
 
@@ -84,9 +84,9 @@ pub struct Conflict {
     pub file: usize,
     /// The file's present digest; `None` if there is no such file.
     pub now: Option<Digest>,
-    /// The later edit that prevents the undo, if one is known; if there are several, the newest.
+    /// The later edit that prevents the undo; if there are several, the newest. `None` if none is known.
     pub later: Option<LaterEdit>,
-    /// All edits that must be undone before this one, oldest first; empty if they are not known, or if
+    /// All edits that must be undone before the edit, oldest first; empty if they are not known, or if
     /// another program has changed the file.
     pub by: Vec<EditId>,
 }
@@ -96,12 +96,13 @@ pub struct Conflict {
 pub struct LaterEdit {
     /// The edit; `None` if it is withheld, because some of its files are outside the roots.
     pub entry: Option<Entry>,
-    /// Whether the file still has the content that this later edit left, so that no other program has changed
+    /// Whether the file still has the content that this later edit left. If so, no other program has changed
     /// it since.
     pub left_it_so: bool,
 }
 
-/// Undoes an edit, in all of its files or in none. Others may have changed the files elsewhere.
+/// Undoes an edit, in all of its files or in none. Later changes elsewhere in the files do not prevent the
+/// undo.
 pub(crate) fn undo(
     workspace: &Workspace,
     id: &EditId,
@@ -114,7 +115,7 @@ pub(crate) fn undo(
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
-    // Once a file has moved, another file can have its name and its bytes.
+    // If a file has moved since, another file can have its old path and the same bytes.
     let moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
@@ -132,8 +133,7 @@ pub(crate) fn undo(
     }
 }
 
-/// A file of an edit that others have since changed, but neither in nor next to the bytes that the edit
-/// wrote.
+/// A file of an edit that has been changed since, but neither in nor next to the bytes that the edit wrote.
 struct Carried {
     /// The file's present digest.
     digest: Digest,
@@ -161,8 +161,8 @@ fn carry(workspace: &Workspace, entry: &Entry, row: usize, undo: &Undo) -> Optio
 }
 
 /// Separates the files that have changed since the edit from all other problems, and searches for the later
-/// edits that prevent the undo. A file in `moved` counts as changed: by now, another file may have its name
-/// and bytes.
+/// edits that prevent the undo. A file in `moved` counts as changed: by now, another file may have its path
+/// and the same bytes.
 fn told_apart(
     workspace: &Workspace,
     (entry, undos): (Entry, &[Undo]),
@@ -200,7 +200,7 @@ fn told_apart(
             let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
             later.map(|later| later_edit(later, path, now))
         };
-        // If that later edit is undone, the file is as the edit to undo left it.
+        // If that later edit is undone, the file again has the content that the edit to undo left.
         let is_next = |later: &&Entry| {
             let left = entry.files.get(file).and_then(|row| row.after);
             later.files.iter().any(|row| Some(&*row.path) == path && row.before == left)
@@ -233,9 +233,10 @@ fn told_apart(
 /// The maximum number of edits in [`UndoProblems::together`].
 const MAX_TOGETHER: usize = 100;
 
-/// Returns the edits to undo together with an edit: those that prevent its undo, those that prevent theirs,
-/// and so on, and this edit as the last. Returns `None` if one of them is not kept, is withheld, or moved a
-/// file back, if there are too many, or if undoing one of them would restore an edit that must stay undone.
+/// Returns the edits to undo together with an edit: the edits that prevent its undo, the edits that prevent
+/// their undos, and so on, and this edit as the last. Returns `None` if one of them is not kept, is withheld,
+/// or moved a file back, if there are too many, or if undoing one of them would restore an edit that must
+/// stay undone.
 fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
     let history = &workspace.history;
     let mut together = BTreeSet::new();
@@ -248,8 +249,8 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
             continue;
         }
         let (member, undos) = history.get(&id).ok()??;
-        // After this member is undone, a file that was moved back and forth may not be where the others
-        // expect it.
+        // After this member is undone, a file that was moved back and forth may not be where the other
+        // members' undos expect it.
         let is_move_back =
             member.undoes.is_some() && (0..undos.len()).any(|row| member.moved_at(row).is_some());
         if together.len() > MAX_TOGETHER || is_move_back || !is_in_roots(workspace, &member) {
@@ -274,8 +275,8 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
     Some(listed.into_iter().map(|entry| entry.id).collect())
 }
 
-/// Carries out the changes that undo an edit in its files. For a file that is in `carried`, uses the splices
-/// for its present content.
+/// Carries out the changes that undo an edit in its files. `carried` has one item per file: if it is not
+/// `None`, its splices for the file's present content are used.
 fn take_back(
     workspace: &Workspace,
     entry: &Entry,
@@ -284,7 +285,7 @@ fn take_back(
     options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    // The digests that the past edit left, one for each of `edits`.
+    // For each of `edits`, the digest that the past edit left.
     let mut lefts = Vec::new();
     let carried = |row: usize| carried.get(row).and_then(Option::as_ref);
     let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
@@ -298,7 +299,7 @@ fn take_back(
         if entry.moved_at(row).is_some()
             && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
         {
-            // If the file was also edited, the row of that change follows.
+            // If the edit also changed the moved file's content, the row of that change follows.
             let edited = rows.next_if(|(_, (row, _))| row.is_change_of(moved));
             left = edited.map_or(moved.after, |(_, (file, _))| file.after);
             let change = if let Some((row, (file, undo))) = edited {
@@ -324,7 +325,7 @@ fn take_back(
     let rows_of = |entry: usize| rows_of_edits.get(entry).copied().unwrap_or((entry, entry));
     let done = edit(workspace, &edits, options).map_err(|problems| {
         let problem = |EditProblem { entry, reason }| match (rows_of(entry), reason) {
-            // The old place of a moved file has a separate row.
+            // The old place of a moved file has its own row.
             ((row, _), Reason::OfTarget(reason)) => EditProblem { entry: row, reason: since(*reason) },
             ((_, row), reason) => EditProblem { entry: row, reason: since(reason) },
         };
@@ -351,7 +352,7 @@ fn take_back(
 struct Turned<'a> {
     /// The row of the file at its present place.
     file: &'a EntryFile,
-    /// The row of the file's former place, if it was moved.
+    /// The row of the file's former place, if the edit moved the file.
     move_to: Option<&'a EntryFile>,
     directories: &'a [PathBuf],
     /// `None` if the history does not have the content that the file must have now.
@@ -369,8 +370,9 @@ impl<'a> Turned<'a> {
     }
 }
 
-/// Returns the change that undoes an edit in a file's bytes: in its present bytes if `carried`, otherwise in
-/// the bytes that the edit left.
+/// Returns the change that undoes an edit in a file's bytes: in its present bytes if `carried` is given,
+/// otherwise in the bytes that the edit left. Returns `None` if the history does not have the content that
+/// the file must have.
 fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) -> Option<EditChange<'a>> {
     if let Some(Carried { digest, splices }) = carried {
         return Some(EditChange::Restore { after: *digest, splices });
@@ -383,8 +385,8 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) ->
     }
 }
 
-/// Returns a reason as an undo reports it. If another file has the name of a file that is to be restored, the
-/// name counts as changed, since the edit did not leave that file there.
+/// Converts a reason to the one that an undo reports. If another file has the path of a file that is to be
+/// restored, the path counts as changed since the edit, because the edit did not leave that file there.
 fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),

@@ -227,7 +227,7 @@ impl History {
     /// Returns the later edit of a file that prevents undoing edit `id`: the newest later edit, if it left
     /// the file with its current digest, `now`; otherwise the oldest later edit, if it began with the content
     /// that edit `id` left. Returns `None` if neither holds; the oldest later edit is not found if there are
-    /// very many (256 or more).
+    /// very many.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         let (mut newest, mut first, mut left) = (None, None, None);
         let mut rest = MAX_LATER;
