@@ -214,7 +214,7 @@ pub(super) fn against(
     Ok(Some(Reason::OfTarget(Box::new(reason))))
 }
 
-/// Returns the reason that says that the new place is taken, and by which file.
+/// Returns the reason for a new place that is taken. The reason includes the file that is there.
 fn taken(
     workspace: &Workspace,
     source: &WritablePlace,

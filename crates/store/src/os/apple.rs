@@ -1,6 +1,6 @@
-//! The constants of macOS: the numbers of its errors, the flags of its files, the directories that its
-//! privacy settings protect. All of it is pure, so it is tested on every system. The system calls are in the
-//! files of [`crate::os`] for macOS.
+//! Interprets values of macOS: error numbers, file flags, and the directories that the privacy settings
+//! protect. The functions make no system calls, so they are tested on every system. The system calls are in
+//! the files of [`crate::os`] for macOS.
 
 use std::path::{Component, Path};
 
@@ -15,40 +15,38 @@ const ENOTSUP: i32 = 45;
 const ENOSYS: i32 = 78;
 const EOPNOTSUPP: i32 = 102;
 
-/// Tells whether an error's number says that the system, or a file system, lacks the operation. Of `ENOTSUP`
-/// and `EOPNOTSUPP`, std knows only the second as [`std::io::ErrorKind::Unsupported`], but SMB, exFAT and
-/// others also answer with the first.
+/// Tells whether an error number says that the system, or a file system, lacks the operation. std maps only
+/// `EOPNOTSUPP` to [`std::io::ErrorKind::Unsupported`], but SMB, exFAT and others also return `ENOTSUP`.
 pub(super) fn is_unsupported(number: i32) -> bool {
     matches!(number, ENOTSUP | EOPNOTSUPP | ENOSYS)
 }
 
-/// Tells whether an error's number says that the file system does not support `F_FULLFSYNC` or
-/// `F_BARRIERFSYNC` (fcntl(2)). All other numbers are errors of the disk.
+/// Tells whether an error number says that the file system does not support `F_FULLFSYNC` or `F_BARRIERFSYNC`
+/// (fcntl(2)). Any other number from these commands is an error of the disk.
 pub(super) fn lacks_sync(number: i32) -> bool {
     is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
 }
 
-/// Tells whether an error's number says that a process has read a placeholder whose content is in a cloud,
-/// and that nothing is fetched for this process (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`,
-/// `setiopolicy_np(3)`).
+/// Tells whether an error number says that the file is a placeholder, whose content is in a cloud, and that
+/// nothing is fetched for this process (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
 pub(super) fn is_not_downloaded(number: i32) -> bool {
     number == EDEADLK
 }
 
 /// Tells whether a file with these flags is a placeholder whose content is in a cloud: `SF_DATALESS`
-/// (sys/stat.h). A read would wait for the content, without end if there is no network.
+/// (sys/stat.h). A read would wait for the content; without a network, it would wait forever.
 pub(super) fn is_dataless(flags: u32) -> bool {
     flags & 0x4000_0000 != 0
 }
 
-/// Returns the error of a file whose content is in a cloud.
+/// Returns the error for a file whose content is in a cloud.
 #[cfg(target_vendor = "apple")]
 pub(super) fn not_downloaded() -> std::io::Error {
     std::io::Error::from_raw_os_error(EDEADLK)
 }
 
-/// Returns the privacy setting that denied access to a path with this error's number. Returns `None` if
-/// something else did, such as a mode or an access control list, which give another number.
+/// Returns the privacy setting that denied access to a path; `number` is the error number. Returns `None` if
+/// something else denied it, such as the mode or an access control list, which cause another error number.
 pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     if number != EPERM {
         return None;
@@ -78,8 +76,8 @@ const USER_APPEND: u32 = 0x4;
 const SYSTEM_IMMUTABLE: u32 = 0x2_0000;
 const SYSTEM_APPEND: u32 = 0x4_0000;
 
-/// Returns the mark of chflags(1) among these flags that forbids an edit of the file, or of the names in a
-/// directory.
+/// Returns the flag of chflags(1), among these flags, that forbids an edit of the file or, for a directory,
+/// of the names in it.
 pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     if flags & (USER_IMMUTABLE | SYSTEM_IMMUTABLE) != 0 {
         Some(Guard::Immutable)
@@ -90,7 +88,7 @@ pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     }
 }
 
-/// Returns the flags that a new file should get. It has the flags `new` now, and replaces a file with the
+/// Returns the flags that a new file should get, which has the flags `new` now, and replaces a file with the
 /// flags `old`.
 pub(super) fn carried(old: u32, new: u32) -> u32 {
     let kept = CHFLAGS.iter().fold(0, |all, (flag, _)| all | flag);

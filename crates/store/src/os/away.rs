@@ -1,10 +1,10 @@
-//! Errors of a volume that does not answer now but may answer again: [`is_away`].
+//! Recognises the errors of a volume that does not answer now but may answer again: [`is_away`].
 
 use std::io::{self, ErrorKind};
 
-/// Tells whether an error says that a volume, or the way to it, does not answer. The cause is not a name or a
-/// right, but for example a network file system or a FUSE process that is cut off, a server that restarts, or
-/// a disk that fails.
+/// Tells whether an error says that a volume, or the connection to it, does not answer. The cause is not a
+/// wrong path or a missing permission, but for example a network file system or a FUSE process that is cut
+/// off, a server that restarts, or a disk that fails.
 pub(crate) fn is_away(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,5 +1,5 @@
-//! A directory's handle, [`Dir`]: cap-std's, except on Windows, where a type of this crate replaces the
-//! operations that cap-std does by a path.
+//! Defines [`Dir`], the handle of a directory. It is cap-std's type, except on Windows, where a type of this
+//! crate replaces the operations for which cap-std uses a path.
 
 #[cfg(not(windows))]
 pub(crate) use cap_std::fs::Dir;

@@ -1,5 +1,5 @@
-//! The answers of a system that lacks an operation: `Unsupported`, `None`, or doing nothing. The functions
-//! are documented in the files of systems that have them.
+//! Implements the functions for a system that lacks an operation: they return `Unsupported` or `None`, or do
+//! nothing. They are documented in the files of the systems that have the operations.
 
 use std::fs::File;
 use std::io;

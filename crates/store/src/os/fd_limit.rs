@@ -1,11 +1,12 @@
-//! The number of files that this process may have open: [`limit`], [`raise_limit`].
+//! Reads and raises the number of files that this process is allowed to have open: [`limit`],
+//! [`raise_limit`].
 
 use std::io;
 
 #[cfg(unix)]
 use rustix::process::Rlimit;
 
-/// Returns the limit of open files of this process, if the system has one.
+/// Returns this process's limit of open files; `None` if there is no limit.
 #[cfg(unix)]
 #[must_use]
 pub fn limit() -> Option<u64> {
@@ -19,19 +20,19 @@ pub fn limit() -> Option<u64> {
     None
 }
 
-/// Raises the limit of open files of this process to the highest that it may set. An edit of many files holds
-/// up to three handles for each, and most systems allow 1024 by default.
+/// Raises this process's limit of open files to the highest value that the system allows. An edit of many
+/// files holds up to three handles per file, and the default limit of most systems is 1024.
 ///
-/// It must be called at the start. The default is low only for select(2), which takes only low descriptors
-/// and is not used here.
+/// Must be called at the program's start. The default limit is low only because select(2) accepts only low
+/// descriptors; this program does not use select(2).
 #[cfg(unix)]
 pub fn raise_limit() -> io::Result<()> {
     use rustix::process::{Resource, getrlimit, setrlimit};
     raise(getrlimit(Resource::Nofile), |to| setrlimit(Resource::Nofile, to))
 }
 
-/// The highest limit that macOS accepts, although it reports a higher one or none (`OPEN_MAX`, setrlimit(2)
-/// of macOS).
+/// The highest limit that macOS accepts, although it may report a higher maximum, or none (`OPEN_MAX`,
+/// setrlimit(2) of macOS).
 #[cfg(unix)]
 const AT_LEAST: u64 = 10_240;
 

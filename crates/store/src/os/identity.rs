@@ -1,18 +1,19 @@
-//! The identity of a file in one state, as data: [`Identity`], and [`FileKey`], the part of it that lasts.
-//! `os::identity_of`, `os::identity_with` and `os::identity_at` in the platforms' files make it.
+//! Defines the identity of a file in one state, [`Identity`], and the part of it that lasts, [`FileKey`].
+//! `os::identity_of`, `os::identity_with` and `os::identity_at` in the platforms' files return it.
 
 use std::num::NonZeroI64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The longest step of file times that come from the kernel's tick.
+/// The longest step between two file times that come from the kernel's clock tick.
 const TICK: Duration = Duration::from_millis(20);
-/// The longest step of file times that are kept in seconds, or, on FAT, in units of two seconds.
+/// The longest step between two file times that the file system stores in seconds or, on FAT, in units of two
+/// seconds.
 const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
-/// The facts that tell one state of a file from another without reading it (stat(2)).
+/// The facts that distinguish the states of a file without reading the file (stat(2)).
 ///
-/// Device and inode numbers mean nothing across a reboot. If a program writes and then sets `mtime` back,
-/// only `ctime` shows it. But `ctime` also changes with any rename.
+/// Device and inode numbers must not be compared across a reboot. If a program writes and then sets `mtime`
+/// back, only `ctime` shows the change. But any rename also changes `ctime`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Identity {
     /// The device that holds the file.
@@ -21,56 +22,58 @@ pub struct Identity {
     pub inode: u64,
     /// The size in bytes.
     pub size: u64,
-    /// The time of the last change of its content, in nanoseconds since 1970. It comes in steps of the
-    /// kernel's clock, often of 1 to 4 ms.
+    /// The time of the last change of its content, in nanoseconds since 1970. Its resolution is a step of the
+    /// kernel's clock, often 1 to 4 ms.
     pub mtime: i128,
     /// The time of the last change of its content, mode, owner, links or name, in the same unit; `mtime` if
     /// the platform has no such time.
     pub ctime: i128,
-    /// The time at which the file was created, in the same unit, where the file system keeps it.
+    /// The time at which the file was created, in the same unit; `None` if the file system does not store it.
     pub born: Option<NonZeroI64>,
 }
 
-/// The part of a file's identity that lasts as long as the file exists, whatever its names, also across a
-/// reboot: its number, and the time at which it was created, since another file can get the number later. The
-/// device's number is left out: it can differ after a reboot, and on another machine. Equal keys mean one
-/// file only where `os::identity_lasts` is true.
+/// The part of a file's identity that stays the same as long as the file exists, after renames and reboots,
+/// too. It is the file's number and its time of creation, since another file can get the number later. The
+/// device's number is left out: it can differ after a reboot, and on another machine. Equal keys mean the
+/// same file only where `os::identity_lasts` is true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileKey {
-    /// Its number.
+    /// The file's number (inode).
     pub inode: u64,
-    /// The time of its creation, in nanoseconds since 1970, where the file system keeps it.
+    /// The time of its creation, in nanoseconds since 1970; `None` if the file system does not store it.
     pub born: Option<NonZeroI64>,
 }
 
 impl FileKey {
-    /// Whether both can be keys of one file. Without a time of creation, only the numbers are compared.
+    /// Whether both can be keys of the same file. If one has no time of creation, only the numbers are
+    /// compared.
     pub(crate) fn matches(&self, other: &Self) -> bool {
         self.inode == other.inode && (self.born == other.born || self.born.is_none() || other.born.is_none())
     }
 }
 
 impl Identity {
-    /// Tells whether both are one file, whatever its content.
+    /// Tells whether both are the same file, whatever its content.
     #[must_use]
     pub fn same_file(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 
-    /// Tells whether both are one file with one content, as far as its size and the time of its last change
-    /// show. Unlike equality, this survives a rename.
+    /// Tells whether both are the same file with the same content, as far as the size and the time of the
+    /// last change show. Unlike equality, this is not affected by a rename.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
     }
 
-    /// Tells whether any change of the file after `began` must show in the file's times.
+    /// Tells whether any change of the file after `began` is certain to change the file's times. File times
+    /// are coarse: a change just after the last one could leave them the same.
     #[must_use]
     pub fn has_settled(&self, began: SystemTime) -> bool {
         settles(&[self.mtime, self.ctime], began)
     }
 
-    /// Tells whether any change of the file's content after `began` must show in `mtime`.
+    /// Tells whether any change of the file's content after `began` is certain to change `mtime`.
     #[must_use]
     pub fn has_settled_content(&self, began: SystemTime) -> bool {
         settles(&[self.mtime], began)
@@ -81,14 +84,14 @@ impl Identity {
         FileKey { inode: self.inode, born: self.born }
     }
 
-    /// Returns device and inode: the order in which locks are taken.
+    /// Returns device and inode. Locks are taken in the order of these keys.
     #[must_use]
     pub fn key(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
 }
 
-/// Tells whether each of these times lies more than one step of the clock before `began`.
+/// Tells whether each of these times is more than one clock step earlier than `began`.
 fn settles(times: &[i128], began: SystemTime) -> bool {
     let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let is_coarse = times.iter().all(|time| time % 10_000_000 == 0);
@@ -101,7 +104,7 @@ fn settles(times: &[i128], began: SystemTime) -> bool {
 mod tests {
     use super::*;
 
-    /// A time that a clock of fine steps gives, and one of a clock that counts in seconds.
+    /// A time from a clock with fine steps, and a time from a clock that counts in seconds.
     const FINE: i128 = 1_700_000_000_123_456_789;
     const COARSE: i128 = 1_700_000_000_000_000_000;
 
@@ -125,12 +128,12 @@ mod tests {
                 assert_eq!(identity(time, 0).has_settled_content(began), expected, "{more:?}");
             }
         }
-        // A rename changes one of the times only, and the other shows that the clock is fine.
+        // A rename changes only one of the times. Here, that time shows that the clock has fine steps.
         let renamed = identity(COARSE, FINE);
         assert!(!renamed.has_settled(after(FINE, Duration::ZERO)));
         assert!(renamed.has_settled(after(FINE, Duration::from_secs(1))));
         assert!(renamed.has_settled_content(after(COARSE, Duration::from_secs(3))));
-        // A clock that is set before 1970 tells nothing.
+        // If the clock is set to a time before 1970, nothing is certain.
         assert!(!identity(COARSE, COARSE).has_settled(UNIX_EPOCH - Duration::from_secs(1)));
     }
 

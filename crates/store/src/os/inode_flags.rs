@@ -1,39 +1,38 @@
-//! The flags of an inode that chattr(1) or chflags(1) sets: marks that forbid an edit ([`Guard`]), and flags
-//! that a file keeps when it is replaced ([`Lost`] has those that the new file could not get). Linux has them
-//! on file systems that support `ioctl_iflags(2)`, and macOS on its own file systems.
+//! Defines the inode flags that chattr(1) or chflags(1) sets: flags that forbid an edit ([`Guard`]), and
+//! flags that a file keeps when it is replaced ([`Lost`] has the flags that the new file could not get).
+//! Linux has such flags on file systems that support `ioctl_iflags(2)`, and macOS on its own file systems.
 
-/// A mark that forbids everybody an edit, including root, as long as it is set. On macOS, the owner may set
-/// it, too. On a directory, it concerns the names in the directory.
+/// A flag that forbids everybody, including root, to edit the file, as long as the flag is set. On macOS, the
+/// owner is allowed to set it, too. On a directory, the flag concerns the names in the directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
-    /// Nothing may be changed (`chattr +i`, `chflags uchg`). In a directory, no name may be added or removed.
+    /// Nothing can be changed (`chattr +i`, `chflags uchg`). In a directory, no name can be added or removed.
     Immutable,
-    /// Only new content may be added (`chattr +a`, `chflags uappnd`). In a directory, no name may be removed,
+    /// Content can only be appended (`chattr +a`, `chflags uappnd`). In a directory, no name can be removed,
     /// or be given to another file.
     AppendOnly,
 }
 
-/// The flags of the old file that the new one could not get; mostly there are none.
+/// The flags of the old file that the new file could not get; mostly there are none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 pub struct Lost {
     /// The flags, by their bits (`FS_…_FL`; on macOS `UF_…`).
     pub(super) flags: u32,
-    /// Whether the project number, which quotas use, is different.
+    /// Whether the new file's project number, which quotas use, is different.
     pub project: bool,
-    /// Whether the size of the extents by which the file grows is different.
+    /// Whether the new file's extent size, the unit by which the file grows, is different.
     pub extent_size: bool,
 }
 
 impl Lost {
-    /// Tells whether the new file has all flags that the old one had.
+    /// Tells whether nothing was lost: the new file has all flags that the old file had.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 
-    /// Returns the names that the flags have in the program that sets them: letters of chattr(1), or names of
-    /// chflags(1).
+    /// Returns the names of the flags: letters of chattr(1), or names of chflags(1).
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         NAMES.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, name)| *name).collect()
@@ -49,7 +48,7 @@ const NAMES: &[(u32, &str)] = if cfg!(target_vendor = "apple") { &CHFLAGS } else
 pub(super) const CHFLAGS: [(u32, &str); 3] = [(0x1, "nodump"), (0x8, "opaque"), (0x8000, "hidden")];
 
 /// The flags that a person sets or cares about, in the order of lsattr (linux/fs.h). The other flags are
-/// internal to the file system: they tell how it lays the file out, or that the file is encrypted because its
+/// internal to the file system: they tell how the file is stored, or that it is encrypted because its
 /// directory is.
 pub(super) const LETTERS: [(u32, &str); 13] = [
     (SECURE_REMOVAL, "s"),

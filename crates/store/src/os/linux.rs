@@ -1,4 +1,5 @@
-//! The operations that only Linux has: leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
+//! Implements the operations that only Linux has: leases, `statx(2)`, files in memory, `fallocate(2)`,
+//! `openat2(2)`.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +19,7 @@ pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute
 /// default.
 pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Tells whether a file system is mounted at the file, so that no other file can get its name. Containers use
+/// Tells whether a file system is mounted at the file. If so, no other file can get its name. Containers use
 /// such bind mounts for single files.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
@@ -63,11 +64,12 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     Some(false)
 }
 
-/// Makes the kernel fetch size, times and links from the file system instead of its cache (statx(2)).
+/// Makes the kernel fetch the size, times and link count from the file system instead of from the kernel's
+/// cache (statx(2)).
 pub(crate) fn ask_anew(file: &File) {
     use rustix::fs::StatxFlags;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    // On failure, the cached values must do.
+    // On failure, the cached values are used.
     let _ = rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS);
 }
 
@@ -99,8 +101,9 @@ pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Opens a directory beneath `root` in one step, following no symbolic link. Returns `None` if a link is on
-/// the way, if the directory is missing, or if the kernel has no openat2(2) or a sandbox forbids it.
+/// Opens a directory beneath `root` in one system call, without following symbolic links. Returns `None` if a
+/// link is in the path, if the directory is missing, if the kernel has no openat2(2), or if a sandbox forbids
+/// that call.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -109,9 +112,9 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     Some(Dir::from_std_file(File::from(directory)))
 }
 
-/// Returns the identity of a file beneath `root` if the kernel can tell at once: each name on the way is in
-/// its cache, and none is a link or a mount; a link at the end stands for itself. Returns `None` in any other
-/// case, and before Linux 5.12.
+/// Returns the identity of a file beneath `root` if the kernel knows it without waiting: each name in the
+/// path is in its cache, and none is a mount or (except the last) a link. A link at the end is not followed.
+/// Returns `None` in any other case, and before Linux 5.12.
 pub(crate) fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -186,7 +189,7 @@ mod tests {
         assert!(about().0 == 0 && (100_000..150_000).contains(&about().1), "{:?}", about());
         assert_eq!(reserve(&file, 0, 1 << 30).unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(reserve(&file, 0, 1 << 60).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        // A handle that can only read reserves nothing, which is no error.
+        // A handle that can only read reserves nothing. That is not an error.
         reserve(&File::open(ext4.path("file")).unwrap(), 0, 100).unwrap();
     }
 

@@ -1,4 +1,4 @@
-//! The flags of inodes on Linux: `statx(2)`, and `ioctl_iflags(2)`, which chattr(1) uses.
+//! Reads and sets inode flags on Linux, with `statx(2)`, and with `ioctl_iflags(2)`, which chattr(1) uses.
 
 use std::fs::File;
 use std::io;
@@ -9,12 +9,12 @@ use rustix::fs::{AtFlags, IFlags, StatxAttributes, StatxFlags, ioctl_getflags, i
 
 use crate::os::inode_flags::{ENCRYPTED, Guard, LETTERS, Lost, VERITY};
 
-/// The flags that can be read but not set: encryption, and the kernel's check of the file's digest
+/// The flags that this program can read but not set: encryption, and the kernel's check of the file's digest
 /// (fs-verity).
 const NOT_OURS_TO_SET: u32 = ENCRYPTED | VERITY;
 
 /// Returns the flag that forbids an edit of the file with this name in a directory. Does not follow a link.
-/// Returns `None` if there is no such flag, or the file system does not report it.
+/// Returns `None` if there is no such flag, or if the file system does not report it.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let status = rustix::fs::statx(directory, name, flags, StatxFlags::empty()).ok()?;
@@ -33,8 +33,8 @@ pub(crate) fn lacks_key(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::NOKEY)
 }
 
-/// Gives an empty new file the flags of the old one, and removes those that it only inherited from its
-/// directory. It must be called before the first byte is written, since that fixes the way in which the file
+/// Gives an empty new file the flags of the old file, and removes flags that the new file only inherited from
+/// its directory. Must be called before the first byte is written, since the first write fixes how the file
 /// is stored (`C`, `c`, the extent size).
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     // A file system that does not report flags counts as having none.
@@ -49,19 +49,21 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// Returns the flags in which a file differs from the wanted ones, without those that it cannot lose.
+/// Returns the flags in which a file's flags, `now`, differ from the wanted ones, except set flags that this
+/// program cannot remove.
 fn differing(wanted: IFlags, now: IFlags) -> u32 {
     let (wanted, now) = (wanted.bits(), now.bits());
     let known = LETTERS.iter().fold(0, |all, (bit, _)| all | bit);
     (wanted & !now | now & !wanted & !NOT_OURS_TO_SET) & known
 }
 
-/// Sets and removes flags one by one, as far as the system allows it. Returns those that are set afterwards.
+/// Sets and removes flags one by one, as far as the system allows it. Returns the flags that are set
+/// afterwards.
 fn set(file: &File, now: IFlags, wanted: IFlags) -> IFlags {
     let differing = differing(wanted, now) & !NOT_OURS_TO_SET;
     let mut bits: Vec<u32> = LETTERS.iter().map(|(bit, _)| *bit).filter(|bit| differing & bit != 0).collect();
-    // Flags are removed before others are set, since two can exclude each other: on btrfs, no file has both
-    // `c` and `C`.
+    // Flags are removed before others are set, since two flags can exclude each other: on btrfs, no file has
+    // both `c` and `C`.
     bits.sort_by_key(|bit| wanted.bits() & bit != 0);
     bits.into_iter().fold(now, |now, bit| {
         let turned = IFlags::from_bits_retain(now.bits() ^ bit);
@@ -99,7 +101,7 @@ mod extended {
         Ok(unsafe { ioctl(file, Getter::<{ opcode::read::<Extended>(b'X', 31) }, Extended>::new())? })
     }
 
-    /// Returns the values that are set afterwards.
+    /// Sets the wanted values. Returns the values that the file has afterwards.
     fn set(file: &File, now: Extended, wanted: Extended) -> Extended {
         if wanted == now {
             return now;
@@ -119,8 +121,8 @@ mod extended {
         }
     }
 
-    /// Sets project and sizes as wanted. Returns whether the project differs afterwards, and whether the
-    /// sizes do.
+    /// Sets the project and the extent sizes as wanted. Returns whether the project differs afterwards, and
+    /// whether the sizes differ.
     pub(super) fn keep(wanted: Extended, now: Extended, new: &File) -> (bool, bool) {
         let with_sizes = Extended {
             flags: now.flags & !SIZES | wanted.flags & SIZES,
@@ -128,7 +130,7 @@ mod extended {
             copy_extent_size: wanted.copy_extent_size,
             ..now
         };
-        // The system may allow one without the other.
+        // The system may allow only one of the two changes, so each has its own call.
         let now = set(new, now, with_sizes);
         let now = set(new, now, Extended { project: wanted.project, ..now });
         (now.project != wanted.project, now.sizes() != wanted.sizes())
@@ -243,7 +245,7 @@ mod tests {
             (ENCRYPTED | VERITY, 0, ENCRYPTED | VERITY),
             (0, ENCRYPTED | VERITY, 0),
             (VERITY, VERITY, 0),
-            // What only the file system decides, such as `e`.
+            // Flags that only the file system sets, such as `e`, are ignored.
             (0x0008_0000, 0x1000, 0),
             (0x40 | VERITY, 0x80, 0x40 | 0x80 | VERITY),
         ] {
@@ -279,7 +281,7 @@ mod tests {
             ([42, 65_536, 0], [7, 65_536, 0], false, (false, false)),
             ([7, 131_072, 0], [7, 65_536, 131_072], false, (false, false)),
             ([7, 0, 65_536], [7, 65_536, 0], false, (false, false)),
-            // The size of extents is fixed once there are any.
+            // The extent size is fixed once the file has extents.
             ([42, 65_536, 0], [0, 0, 0], true, (false, true)),
         ] {
             let (old, new) = (marked(&xfs, "old", "A"), marked(&xfs, "new", "d"));

@@ -1,4 +1,5 @@
-//! System calls that only Linux has: `renameat2(2)` and `copy_file_range(2)`. Also the types of file systems.
+//! Calls `renameat2(2)` and `copy_file_range(2)`, which only Linux has, and determines the types of file
+//! systems.
 
 use std::fs::File;
 use std::io;
@@ -13,14 +14,14 @@ use crate::os::unix::unsupported;
 
 /// Exchanges two names of one directory atomically.
 ///
-/// The file is the first argument and the temporary file the second. So a watcher sees this as "the temporary
-/// file moved to the file".
+/// The file is the first argument of the system call, and the temporary file the second. So a file watcher
+/// sees the exchange as "the temporary file moved to the file".
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     let flags = RenameFlags::EXCHANGE;
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file atomically, unless the new name, in this or another directory, is taken.
+/// Renames a file atomically, also to another directory. Fails if the new name is taken.
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
@@ -29,12 +30,12 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
 /// Returns the name of a directory's file system, if it is a network file system.
 pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
     let kind = rustix::fs::fstatfs(directory)?.f_type;
-    // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
+    // The number has 32 bits, but the field is as wide as a machine word, and signed on most machines.
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
-/// Whether [`FileKey`](crate::os::identity::FileKey) tells any two files of this directory apart, and
-/// recognises a file again, also after a rename and a reboot.
+/// Whether any two files of this directory have different [`FileKey`](crate::os::identity::FileKey)s, and a
+/// file keeps its key after a rename and a reboot.
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
     kind.is_ok_and(|kind| {

@@ -1,5 +1,5 @@
-//! The operations of macOS: `renameatx_np(2)`, opening a path without following links, names of file systems.
-//! The metadata of files is in [`crate::os::macos_metadata`].
+//! Implements operations of macOS: `renameatx_np(2)`, opening a path without following links, names of file
+//! systems. [`crate::os::macos_metadata`] has the metadata of files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
 }
 
-/// Renames a file atomically, unless the new name, in this or another directory, is taken.
+/// Renames a file atomically, also to another directory. Fails if the new name is taken.
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     let flags = RenameFlags::NOREPLACE;
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
@@ -34,8 +34,8 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
 const OVER_NO_LINK: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
 
-/// Opens a directory beneath `root` in one step, following no symbolic link. Returns `None` if a link is on
-/// the way, if the directory is missing, or if the system is older than the flag.
+/// Opens a directory beneath `root` in one system call, without following symbolic links. Returns `None` if a
+/// link is in the path, if the directory is missing, or if the system is older than the flag.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) || !refuses_links() {
         return None;
@@ -44,8 +44,8 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     Some(Dir::from_std_file(File::from(directory)))
 }
 
-/// Tells whether the system knows `O_NOFOLLOW_ANY`. An older one ignores the flag and would follow every
-/// link. This is tried on `/etc`, which is a link on every macOS.
+/// Tells whether the system knows `O_NOFOLLOW_ANY`. An older system ignores the flag and would follow every
+/// link. The test opens `/etc`, which is a link on every macOS.
 fn refuses_links() -> bool {
     static REFUSES: OnceLock<bool> = OnceLock::new();
     *REFUSES.get_or_init(|| {
@@ -55,8 +55,8 @@ fn refuses_links() -> bool {
 }
 
 /// Returns the name of a file or directory as its directory lists it, without listing the directory. Returns
-/// `None` where only a listing shows the name. The file may be unreadable or a link. If it has several names,
-/// `F_GETPATH` may return another one.
+/// `None` where only a listing shows the name. The file can be unreadable or a link. A file with several
+/// names needs a listing, because `F_GETPATH` may return another of its names.
 pub(crate) fn stored_name(directory: &Dir, name: &OsStr) -> Option<OsString> {
     let flags = OFlags::from_bits_retain(libc::O_EVTONLY.cast_unsigned());
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -83,8 +83,8 @@ pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     matches!(&*name.collect::<Vec<u8>>(), b"apfs" | b"hfs" | b"nfs" | b"smbfs")
 }
 
-/// Makes the system fail with `EDEADLK` instead of fetching a file, or the names of a directory, from a cloud
-/// while this process waits (Apple's TN3150). It must be called at the start.
+/// Makes system calls of this process fail with `EDEADLK` instead of waiting while a file, or the names of a
+/// directory, are fetched from a cloud (Apple's TN3150). Must be called at the program's start.
 #[expect(unsafe_code, reason = "no crate at hand has this call")]
 pub fn fetch_nothing() -> io::Result<()> {
     unsafe extern "C" {
@@ -95,7 +95,7 @@ pub fn fetch_nothing() -> io::Result<()> {
     if unsafe { setiopolicy_np(3, 0, 1) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Refuses a placeholder whose content is in a cloud; returns any other file.
+/// Fails if the file is a placeholder whose content is in a cloud; returns any other file.
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     let is_dataless = apple::is_dataless(rustix::fs::fstat(&file)?.st_flags);
     if is_dataless { Err(apple::not_downloaded()) } else { Ok(file) }
@@ -107,7 +107,7 @@ pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(apple::is_not_downloaded)
 }
 
-/// Returns the privacy setting that denied access to a path, if there was one.
+/// Returns the privacy setting that denied access to a path; `None` if something else denied it.
 pub(crate) fn privacy_of(path: &Path, error: &io::Error, _: bool) -> Option<Privacy> {
     apple::privacy_of(path, error.raw_os_error()?)
 }

@@ -1,6 +1,6 @@
-//! The metadata of a file on macOS besides its bytes, mode and owner: extended attributes, which hold
-//! Finder's data, the resource fork and the quarantine; the access control list; the flags of chflags(1); the
-//! time of creation.
+//! Reads and sets the metadata of a file on macOS, except mode and owner: extended attributes, which hold
+//! Finder's data, the resource fork and the quarantine mark; the access control list; the flags of
+//! chflags(1); the time of creation.
 
 use std::fs::{File, FileTimes};
 use std::io;
@@ -14,8 +14,8 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{apple, xattr};
 
-/// The name of the access control list among the attributes. No attribute of the system has this name, since
-/// no such name contains a NUL.
+/// The name that stands for the access control list among the attributes. No real attribute has this name,
+/// since names of attributes cannot contain a NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
 /// Returns the file's extended attributes by name, with its access control list as one of them; none if the
@@ -42,7 +42,7 @@ pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     apple::guard_of(status.st_flags)
 }
 
-/// Gives an empty new file the flags and the creation time of the old one.
+/// Gives an empty new file the flags and the creation time of the old file.
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     if let Ok(created) = old.metadata().and_then(|metadata| metadata.created()) {
         // An error is ignored: some file systems store no creation time.
@@ -62,12 +62,12 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
 fn set_flags(file: &File, flags: u32) {
     use std::os::fd::AsRawFd as _;
     // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes two numbers. The
-    // caller reads the flags again, and so notices a failure.
+    // caller notices a failure, because it reads the flags again.
     let _ = unsafe { libc::fchflags(file.as_raw_fd(), flags) };
 }
 
-/// Access control lists (acl(3)), in the form of `acl_copy_ext_native(3)`. The crate libc has none of these
-/// functions. They are in the system's own library, with which every program is linked.
+/// Reads and sets access control lists (acl(3)), in the format of `acl_copy_ext_native(3)`. The crate libc
+/// lacks these functions; the system's own library, with which every program is linked, has them.
 #[expect(unsafe_code, reason = "no crate at hand has these calls")]
 mod acl {
     use std::ffi::{c_int, c_void};
@@ -93,7 +93,7 @@ mod acl {
         fn acl_free(object: *mut c_void) -> c_int;
     }
 
-    /// A list that the library has allocated; it is freed when dropped.
+    /// An access control list that the library has allocated. It is freed when it is dropped.
     struct List(NonNull<c_void>);
 
     impl List {
@@ -116,7 +116,7 @@ mod acl {
         }
     }
 
-    /// Returns the file's list; `None` if it has none, or one without entries.
+    /// Returns the file's list; `None` if the file has no list, or if its list has no entries.
     pub(super) fn of(file: &File) -> io::Result<Option<Vec<u8>>> {
         // SAFETY: the descriptor is open as long as `file` is borrowed.
         let list = match List::from_result(unsafe { acl_get_fd_np(file.as_raw_fd(), EXTENDED) }) {

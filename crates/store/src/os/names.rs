@@ -1,6 +1,6 @@
-//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits a moment if another
-//! program prevents the change because it has the file open. On Windows, virus scanners and indexers open
-//! files that were just written.
+//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. If another program prevents the
+//! change because it has the file open, each function retries for a moment. On Windows, virus scanners and
+//! indexers open files that were just written.
 
 use std::ffi::OsStr;
 use std::io;
@@ -34,7 +34,7 @@ pub(crate) fn hard_link_into(directory: &Dir, file: &OsStr, target: &Dir, name: 
     while_held(|| hard_link_once(directory, Path::new(file), target, Path::new(name)))
 }
 
-/// Moves a file to another directory or name atomically, unless the new name is taken.
+/// Moves a file to another directory or name atomically. Fails if the new name is taken.
 pub(crate) fn rename_into(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     while_held(|| os::rename_new(directory, Path::new(from), target, Path::new(to)))
 }

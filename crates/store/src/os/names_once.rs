@@ -1,4 +1,4 @@
-//! Changes a name in one attempt. [`names`](crate::os::names) retries where that helps.
+//! Changes names in a directory with a single attempt. [`names`](crate::os::names) retries these functions.
 
 use std::io;
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! Recognises file systems that other machines can reach, too. It uses the type from statfs(2), which is a
-//! number on Linux and a name on macOS.
+//! Recognises file systems that other machines can also reach, by the type from statfs(2), which is a number
+//! on Linux and a name on macOS.
 
 /// Returns the name of a file system of this type, if it is a network file system. On such a file system, the
-/// locks of SQLite and of the journal may not hold. FUSE counts as none, since it hides where its files are.
+/// locks of SQLite and of the journal may be ineffective. FUSE is not counted as a network file system, since
+/// it hides where its files are.
 #[cfg(target_os = "linux")]
 pub(crate) fn named(kind: u32) -> Option<&'static str> {
     Some(match kind {
@@ -21,22 +22,23 @@ pub(crate) fn named(kind: u32) -> Option<&'static str> {
 }
 
 /// Tells whether a file system of this type uses only this machine's kernel and disks: ext2 to ext4, XFS,
-/// btrfs, tmpfs, ZFS, F2FS and bcachefs. Overlayfs is not among them: it does not tell what is below it.
+/// btrfs, tmpfs, ZFS, F2FS and bcachefs. Overlayfs is not among them, since it does not tell which file
+/// systems are below it.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_local(kind: u32) -> bool {
     let local = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x2FC1_2FC1, 0xF2F5_2010, 0xCA45_1A4E];
     local.contains(&kind)
 }
 
-/// Whether files of a file system of this type are known to keep their numbers. FUSE, FAT and folders that a
-/// virtual machine shares assign them anew. On overlayfs, a file that is renamed for the first time becomes
-/// another file in the layers below. SMB may have numbers that are not the server's.
+/// Whether files of a file system of this type are known to keep their inode numbers. FUSE, FAT and the
+/// shared folders of virtual machines assign new numbers. On overlayfs, a file that is renamed for the first
+/// time becomes another file in the layers below. SMB may have numbers that are not the server's.
 #[cfg(target_os = "linux")]
 pub(crate) fn identity_lasts(kind: u32) -> bool {
     is_local(kind) || named(kind).is_some_and(|name| name != "SMB")
 }
 
-/// Returns the same name as [`named`], from the name that macOS has for the type. FUSE also counts as none.
+/// Returns the same name as [`named`], from macOS' name of the type. FUSE is not counted here, either.
 #[cfg(any(target_vendor = "apple", test))]
 pub(crate) fn named_by(kind: &[u8]) -> Option<&'static str> {
     Some(match kind {

@@ -1,8 +1,8 @@
-//! The process that started this one: [`Parent`].
+//! Checks whether the process that started this one still runs: [`Parent`].
 //!
-//! A caller must ask whether it has ended, since there is no reliable signal. On Linux, `PR_SET_PDEATHSIG`
-//! (prctl(2)) reports the end of the thread that started this process, which may end before its process does;
-//! other systems have no such signal.
+//! A caller must ask repeatedly whether the parent has ended, since no reliable signal reports it. On Linux,
+//! `PR_SET_PDEATHSIG` (prctl(2)) reports the end of the thread that started this process, which may end
+//! before its process does; other systems have no such signal.
 
 /// The process that started this one.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ impl Parent {
         let handle = unsafe { OpenProcess(PROCESS_SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, 0, id) };
         // SAFETY: the handle was just opened, and only this value owns it.
         let handle = (!handle.is_null()).then(|| unsafe { OwnedHandle::from_raw_handle(handle) })?;
-        // Windows may have given the id of a parent that has ended to a later process.
-        // SAFETY: this handle stands for this process, and is never closed.
+        // If the parent has ended, Windows may have given its id to a later process. SAFETY: this handle
+        // stands for this process, and is never closed.
         let own = created(unsafe { GetCurrentProcess() })?;
         (created(handle.as_raw_handle())? <= own).then_some(Self(handle))
     }

@@ -1,6 +1,6 @@
-//! Waits a moment, with growing pauses, while other programs are in the way: [`Patience`]. On Windows,
-//! scanners, indexers and editors hold a file open and so keep others from it. On a network file system,
-//! another machine may have replaced a file, while this machine still knows the old one.
+//! Retries an operation for a moment, with growing pauses, while other programs prevent it: [`Patience`]. On
+//! Windows, scanners, indexers and editors that have a file open prevent others from using it. On a network
+//! file system, another machine may have replaced a file, while this machine still knows the old file.
 
 use std::io;
 use std::thread;
@@ -14,30 +14,31 @@ pub(crate) struct Patience {
     /// The next pause. Each pause is twice as long as the one before, up to the longest.
     pause: Duration,
     longest: Duration,
-    /// The time that may still be spent in pauses. The time of the attempts comes in addition.
+    /// The time that is left for pauses. The time that the attempts themselves take does not count.
     left: Duration,
 }
 
 impl Default for Patience {
-    /// Returns a waiting time of two seconds.
+    /// Returns a total waiting time of two seconds.
     fn default() -> Self {
         Self::new(Duration::from_millis(1), Duration::from_millis(100), Duration::from_secs(2))
     }
 }
 
 impl Patience {
-    /// Returns a waiting time of `left` in all, with this first pause and this longest pause.
+    /// Returns a total waiting time of `left`, with this first pause and this longest pause.
     pub(crate) fn new(pause: Duration, longest: Duration, left: Duration) -> Self {
         Self { pause, longest, left }
     }
 
-    /// Waits a little, longer each time, if `error` says that another program holds the file open. Returns
-    /// `false` if another try would not help, or if the time is over.
+    /// Waits for the next pause if `error` says that another program holds the file open. Returns `false`,
+    /// without waiting, for any other error, or if the time is over.
     pub(crate) fn waits_for(&mut self, error: &io::Error) -> bool {
         os::is_held_open(error) && self.wait()
     }
 
-    /// Waits a little, longer each time. Returns `false` if the time is over.
+    /// Waits for the next pause, which is longer each time. Returns `false`, without waiting, if the time is
+    /// over.
     pub(crate) fn wait(&mut self) -> bool {
         if self.left.is_zero() {
             return false;
@@ -50,12 +51,13 @@ impl Patience {
     }
 }
 
-/// Retries while another machine has just replaced the file (ESTALE), until the time is over.
+/// Retries while the error says that another machine has just replaced the file (ESTALE), until the time is
+/// over.
 pub(crate) fn while_stale<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(is_stale, Patience::default(), act)
 }
 
-/// Retries while another program holds the file open, until the time is over.
+/// Retries while the error says that another program holds the file open, until the time is over.
 pub(crate) fn while_held<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(os::is_held_open, Patience::default(), act)
 }

@@ -1,8 +1,8 @@
-//! The parts of a person's files that the system keeps programs from, as data: [`Privacy`]. On other systems,
-//! the functions here answer that there is no such setting, and no placeholder for a file in a cloud.
+//! Names the parts of a person's files that the system protects from programs: [`Privacy`]. The functions
+//! here are those of systems other than macOS.
 
-/// The part of a person's files that macOS (Transparency, Consent and Control), or Windows, keeps programs
-/// from, until the person allows it.
+/// The part of a person's files that macOS (Transparency, Consent and Control), or Windows, protects from
+/// programs until the person allows access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Privacy {
     /// `~/Desktop`.
@@ -15,12 +15,12 @@ pub enum Privacy {
     Volume,
     /// The data of applications, and iCloud Drive: somewhere in `~/Library`.
     Library,
-    /// On Windows, a folder in which unknown programs may not create files (Controlled Folder Access).
+    /// On Windows, a folder in which unknown programs must not create files (Controlled Folder Access).
     ControlledFolder,
 }
 
-/// Tells whether an error says that a file is a placeholder whose content is in a cloud and is not fetched
-/// for this process.
+/// Returns `false`: only macOS has this error, which says that a file is a placeholder whose content is in a
+/// cloud and is not fetched for this process.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn is_not_downloaded(_: &std::io::Error) -> bool {
     false
@@ -32,9 +32,9 @@ pub fn fetch_nothing() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns the privacy setting that denied access to a path, if there was one. `creates` says that a file or
-/// directory was to be created: only Controlled Folder Access answers *not found* to this in a directory that
-/// exists.
+/// Returns the privacy setting that denied access to a path; `None` if something else denied it. `creates`
+/// tells whether a file or directory was to be created: if its directory exists, only Controlled Folder
+/// Access returns *not found* for that.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn privacy_of(path: &std::path::Path, error: &std::io::Error, creates: bool) -> Option<Privacy> {
     let is_answer = cfg!(windows) && creates && error.kind() == std::io::ErrorKind::NotFound;

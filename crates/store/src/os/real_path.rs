@@ -1,8 +1,9 @@
-//! The path of a file or directory without symbolic links: [`real_path`].
+//! Resolves the symbolic links of a path: [`real_path`].
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path without symbolic links. The end of it that does not exist stays as it is.
+/// Returns the path without symbolic links. The last components, as far as they do not exist, stay as they
+/// are.
 #[must_use]
 pub fn real_path(path: &Path) -> PathBuf {
     for existing in path.ancestors() {
@@ -19,8 +20,8 @@ pub fn real_path(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`: canonical paths of Windows have
-/// that prefix. On other systems, returns the path itself.
+/// Returns `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`: Windows puts that prefix before
+/// canonical paths. On other systems, returns the path itself.
 #[cfg(not(windows))]
 pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
     path

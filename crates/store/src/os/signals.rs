@@ -1,16 +1,15 @@
-//! Handles SIGXFSZ, so that a write beyond the limit fails and does not end the process:
-//! [`outlive_size_limit`].
+//! Handles SIGXFSZ: a write beyond the file size limit then fails instead of ending the process
+//! ([`outlive_size_limit`]).
 //!
-//! std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does; the next process
-//! recovers the interrupted edit ([`crate::recovery::recover`]).
+//! The other signals need no handler. std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at
+//! once, as SIGKILL does; the next process recovers the interrupted edit ([`crate::recovery::recover`]).
 
 use std::io;
 
-/// Makes a write fail with EFBIG if it goes beyond the largest file size of this process (`ulimit -f`). By
-/// default, SIGXFSZ would end the process (setrlimit(2)). It must be called at the start.
+/// Makes a write fail with EFBIG if it goes beyond this process's limit for the size of files (`ulimit -f`).
+/// By default, SIGXFSZ would end the process (setrlimit(2)). Must be called at the program's start.
 ///
-/// The signal is handled instead of ignored, since programs started from this one would inherit that it is
-/// ignored.
+/// The signal is handled instead of ignored, because child processes would inherit an ignored signal.
 #[cfg(unix)]
 pub fn outlive_size_limit() -> io::Result<()> {
     use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! Simulates the behaviour of other systems under Linux: features that a file system or kernel lacks, and the
-//! restrictions of Windows for programs that share files. It can also leave out syncs and locks, so that a
-//! power cut, or a history of calls, shows the purpose of each. It is built only with the feature
-//! `simulation`, never into a release. Each function here replaces the one of the same name.
+//! Simulates the behaviour of other systems under Linux: a file system or kernel that lacks features, and the
+//! restrictions of Windows for programs that share files. It can also leave out syncs and locks, to let tests
+//! with power cuts, or with histories of calls, show that each is needed. It is built only with the feature
+//! `simulation`, never into a release. Each function here replaces the function of the same name in `os`.
 //!
 //! `MCP_TEXT_EDITOR_SIMULATE` lists the behaviours, separated by commas. If `MCP_TEXT_EDITOR_SIMULATE_IN`
-//! names a directory, the behaviours of file systems apply only there, as if it were a mount. The state
-//! directory then keeps the behaviour of Linux.
+//! names a directory, the behaviours of file systems apply only in that directory, as if it were a mount. The
+//! state directory then keeps the behaviour of Linux.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -33,9 +33,9 @@ struct Simulated {
     /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken (NTFS, FAT, much of
     /// FUSE).
     no_exchange: bool,
-    /// A file has one name (FAT).
+    /// A file cannot have several names (FAT).
     no_links: bool,
-    /// A file's number does not last (FAT, much of FUSE).
+    /// A file does not keep its inode number (FAT, much of FUSE).
     no_identity: bool,
     /// Directories can be neither synced nor locked (Windows).
     no_directory_handles: bool,
@@ -43,19 +43,20 @@ struct Simulated {
     /// SMB).
     enotsup: bool,
     /// Everything that only Linux has is missing: leases, `openat2(2)`, `copy_file_range(2)`, files in
-    /// memory. Every system without a file of its own in this directory behaves like this.
+    /// memory. Every system without its own source file in this directory behaves like this.
     bare: bool,
-    /// A lock denies all other handles the bytes that it covers: the one byte that this program locks on
-    /// Windows.
+    /// A lock prevents all other handles from using the bytes that it covers: the one byte that this program
+    /// locks on Windows.
     mandatory_locks: bool,
-    /// Locks are mandatory and cover the whole file, as those of std do on Windows. Nothing works then, which
-    /// shows that mandatory locks are in force.
+    /// Locks are mandatory and cover the whole file, as std's locks do on Windows. Nothing works then, which
+    /// shows that the mandatory locks have an effect.
     whole_file_locks: bool,
     /// Two of three renames and unlinks fail, as if a virus scanner held the file open.
     sharing_violations: bool,
     /// Files with `held` in their names count as held open forever.
     held: bool,
-    /// Paths may lead anywhere. No system does this; it simulates a server without its first protection.
+    /// Paths can lead out of the roots. No system does this; it simulates a server without its first
+    /// protection.
     no_containment: bool,
     /// New and old content is not synced before it is relied on: `no-sync-content`.
     no_sync_content: bool,
@@ -72,10 +73,10 @@ struct Simulated {
     /// No record of the journal is locked, so that a running call looks as if its process were dead:
     /// `no-lock-record`.
     no_lock_record: bool,
-    /// There is a pause before and after an exchange of names: `slow-exchange`. So calls that must wait for
-    /// another certainly do.
+    /// There is a pause before and after an exchange of names: `slow-exchange`. So a call that must wait for
+    /// another call certainly does so.
     slow_exchange: bool,
-    /// The directory in which file systems behave like this; `None` means everywhere.
+    /// The directory in which the behaviours of file systems apply; `None` means everywhere.
     within: Option<PathBuf>,
 }
 
@@ -116,14 +117,15 @@ impl Simulated {
         ways
     }
 
-    /// Tells whether a behaviour of file systems is `on` and applies to this file or directory.
+    /// Tells whether a behaviour of file systems applies to this file or directory. `on` tells whether the
+    /// behaviour is simulated at all.
     fn is_here(&self, on: bool, file: impl AsFd) -> bool {
         let Some(within) = self.within.as_ref().filter(|_| on) else { return on };
         path_behind(file).is_some_and(|path| path.starts_with(within))
     }
 
-    /// Returns the bytes that a lock covers: the offset of the first, and their number, where 0 means all
-    /// up to the end.
+    /// Returns the bytes that a lock covers: the offset of the first byte, and the number of bytes, where 0
+    /// means all up to the end. Returns `None` if locks are not mandatory.
     fn locked_bytes(&self) -> Option<(i64, i64)> {
         match (self.whole_file_locks, self.mandatory_locks) {
             (true, _) => Some((0, 0)),
@@ -138,8 +140,8 @@ fn path_behind(file: impl AsFd) -> Option<PathBuf> {
     unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
-/// An error of another system, which Linux never returns. Std has no kind for it, so only the functions here
-/// know its meaning.
+/// A simulated error of another system, which Linux never returns. std has no error kind for it, so only the
+/// functions here know its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
 enum Said {
     /// macOS' `ENOTSUP` (45).
@@ -212,7 +214,7 @@ pub(crate) fn hard_link_once(directory: &Dir, file: &Path, target: &Dir, name: &
         return Err(Said::NotSupported.into());
     }
     if SIMULATED.is_here(SIMULATED.no_links, directory) {
-        // This is the answer of Linux on FAT.
+        // Linux returns this error on FAT.
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     names_once::hard_link_once(directory, file, target, name)
@@ -230,9 +232,9 @@ pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
     names_once::remove_file_once(directory, name)
 }
 
-/// Fails if a file with one of these names counts as held open. `tries` counts the operations of one kind. A
-/// caller that repeats a rename may unlink something in between; with one counter for both, it could meet the
-/// failing turns each time.
+/// Fails if a file with one of these names is simulated to be held open. `tries` counts the operations of one
+/// kind. A caller that repeats a rename may unlink something in between; if both kinds had the same counter,
+/// all of its renames could get the failing turns.
 fn let_go(names: &[&Path], tries: &AtomicUsize) -> io::Result<()> {
     let is_scanned = SIMULATED.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
     let is_held = SIMULATED.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
@@ -261,7 +263,7 @@ pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_in_place { Ok(()) } else { sync::sync_all(file) }
 }
 
-/// Syncs a temporary. Nothing else is synced by this function.
+/// Syncs a temporary file. This function is used for nothing else.
 pub(crate) fn sync_before(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_content { Ok(()) } else { sync::sync_before(file) }
 }
@@ -270,7 +272,7 @@ pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
 }
 
-/// Syncs the data of a record of the journal. Nothing else is synced by this function.
+/// Syncs the data of a journal record. This function is used for nothing else.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_record { Ok(()) } else { sync::sync_data(file) }
 }
@@ -288,15 +290,15 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     if let Some(bytes) =
         SIMULATED.locked_bytes().filter(|_| file.metadata().is_ok_and(|about| about.is_file()))
     {
-        // A handle that can only read can have no exclusive lock on bytes. The flock(2) above excludes
-        // others.
+        // A handle that can only read cannot get an exclusive lock on bytes, so this lock is shared. The
+        // flock(2) above excludes others.
         lock_bytes(file, libc::F_OFD_SETLK, libc::F_RDLCK, bytes).map_err(TryLockError::Error)?;
     }
     Ok(())
 }
 
-/// Tells whether a lock is reported but not taken. A record is known by its directory, whose name belongs to
-/// `state_dir`.
+/// Tells whether a lock is reported as taken although it is not. A journal record is recognised by its
+/// directory, whose name `state_dir` defines.
 fn is_left_unlocked(file: &File) -> bool {
     if !(SIMULATED.no_lock_file || SIMULATED.no_lock_record)
         || !file.metadata().is_ok_and(|about| about.is_file())
@@ -307,7 +309,7 @@ fn is_left_unlocked(file: &File) -> bool {
     if path_behind(file).is_some_and(of) { SIMULATED.no_lock_record } else { SIMULATED.no_lock_file }
 }
 
-/// Returns an error if another handle has locked one of these bytes.
+/// Fails if another handle has locked one of these bytes.
 fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
     let (Some(_), Ok(length @ 1..)) = (SIMULATED.locked_bytes(), i64::try_from(length)) else {
         return Ok(());
@@ -320,7 +322,7 @@ fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
 }
 
 /// Sets a lock on bytes, or queries the locks of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)). Returns
-/// the kind in the answer of fcntl. Unlike one of flock(2), such a lock covers certain bytes.
+/// the lock type in fcntl's answer. Unlike a lock of flock(2), such a lock covers certain bytes.
 #[expect(unsafe_code, reason = "rustix has no locks of open file descriptions")]
 fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64, i64)) -> io::Result<i32> {
     let mut lock = libc::flock64 {
@@ -363,7 +365,8 @@ pub(crate) fn copy_in_kernel(
     linux_kernel::copy_in_kernel(from, offset, to, length)
 }
 
-/// Makes functions that call the one of `fallback` if `bare` is simulated, and that of Linux otherwise.
+/// Defines functions that call the function of the same name in `fallback` if `bare` is simulated, and
+/// Linux's function otherwise.
 macro_rules! bare {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $linux:ident;)*) => {$(
         pub(crate) fn $name($($argument: $type),*) -> $result {

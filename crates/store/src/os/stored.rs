@@ -1,8 +1,9 @@
-//! Reads a file as its storage has it, past the caches of this machine: [`open_stored`], [`forget_cached`].
+//! Reads the bytes of a file from its storage, bypassing the caches of this machine: [`open_stored`],
+//! [`forget_cached`].
 //!
 //! A file that another machine overwrites keeps its inode. So a network file system may continue to show its
-//! old content, in spite of a lock. A read with `O_DIRECT` asks the storage (open(2); measured with
-//! `GlusterFS`).
+//! old content, in spite of a lock. A read with `O_DIRECT` gets the bytes from the storage (open(2); measured
+//! with `GlusterFS`).
 
 use std::fs::File;
 use std::io;
@@ -10,8 +11,8 @@ use std::path::Path;
 
 use crate::os::directory::Dir;
 
-/// Opens a file past all caches. Returns `None` on a file system that no other machine can write to, and
-/// where such an open is not supported.
+/// Opens a file for reads that bypass all caches. Returns `None` if no other machine can write to the file
+/// system, or if the file system does not support this.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -33,7 +34,7 @@ pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<Fil
 pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     const FUSE: u32 = 0x6573_5546;
     let kind = rustix::fs::fstatfs(directory)?.f_type;
-    // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
+    // The number has 32 bits, but the field is as wide as a machine word, and signed on most machines.
     let kind = kind.to_le_bytes().first_chunk().map(|low| u32::from_le_bytes(*low));
     Ok(kind.is_some_and(|kind| kind == FUSE || crate::os::network::named(kind).is_some()))
 }
@@ -54,8 +55,8 @@ pub(crate) fn may_list_wrongly(_: &Dir) -> bool {
     false
 }
 
-/// Drops this machine's cached bytes of a file, as far as possible. `file` is open for writing and
-/// lies in `directory`. Does nothing if no other machine can write there.
+/// Drops this machine's cached bytes of a file, as far as possible. `file` must be open for writing and lie
+/// in `directory`. Does nothing if no other machine can write to that file system.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_cached(directory: &Dir, file: &File) {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -63,14 +64,14 @@ pub(crate) fn forget_cached(directory: &Dir, file: &File) {
     if !is_shared(directory).unwrap_or_default() {
         return;
     }
-    // The process behind FUSE drops its cache of a file when it changes the file, but not when a read
-    // bypasses the cache. So this reserves room for a byte that the file has already, which changes nothing.
+    // A FUSE process drops its cache of a file when it changes the file, but not when a read bypasses the
+    // cache. So this call reserves space for a byte that the file already has, which changes nothing.
     fallocate(file, FallocateFlags::KEEP_SIZE, 0, 1).ok();
-    // If the kernel ignores this, the next read is stale like the last, and the caller detects that again.
+    // If the kernel ignores the request, the next read is stale, too, and the caller detects that again.
     forget_pages(file);
 }
 
-/// Asks the kernel to drop its cached bytes of a file, which it may ignore.
+/// Asks the kernel to drop its cached bytes of a file. The kernel may ignore the request.
 #[cfg(target_os = "linux")]
 pub(super) fn forget_pages(file: &File) {
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).ok();

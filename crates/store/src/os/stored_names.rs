@@ -1,14 +1,15 @@
-//! Looks at names past the caches of this machine: [`StoredNames`].
+//! Looks up names in the storage, bypassing the caches of this machine: [`StoredNames`].
 //!
 //! A machine caches which file a name leads to. On a network file system, another machine may have given the
 //! name to another file since, and this machine is not notified. Measured with two mounts of `GlusterFS` 10.3
-//! with its defaults, while a thread on one machine looks at a file, and the other renames a file over it:
+//! with its defaults, while a thread on one machine looks at a file, and the other machine renames a file
+//! over it:
 //!
 //! - `stat`, `statx` with `AT_STATX_FORCE_SYNC`, and an open, even with `O_DIRECT`, lead to the earlier file
-//!   if it has another name. `O_DIRECT` then has the stored bytes of the wrong file.
-//! - Waiting does not help while any program looks at the earlier file: each answer about it renews what the
-//!   client (`performance/md-cache`) has cached of its name. If none does, the timeouts of the kernel and of
-//!   the client add up: 2 s.
+//!   if that file has another name. `O_DIRECT` then returns the stored bytes of the wrong file.
+//! - Waiting does not help while any program looks at the earlier file: each answer about it renews the entry
+//!   for its name in the client's cache (`performance/md-cache`). If no program looks, the timeouts of the
+//!   kernel and of the client add up: 2 s.
 //! - A new listing of the directory is up to date at once, and makes the kernel forget wrong names.
 //!   `O_DIRECT` reads the stored bytes at once. Both together were right in each of 72 trials.
 
@@ -23,10 +24,10 @@ use crate::os::directory::Dir;
 use crate::os::patience::while_stale;
 use crate::os::stored::{forget_pages, is_shared, open_stored};
 
-/// Some names of a directory, as its storage has them at one instant.
+/// Some names of a directory, as the storage had them at one instant.
 ///
-/// If no other machine can write to the directory, a name is looked up only when the caller asks for it: then
-/// no cache is older than the file system.
+/// If no other machine can write to the directory, the caches are up to date, so a name is looked up only
+/// when the caller asks for it.
 #[derive(Debug)]
 pub(crate) struct StoredNames(Option<Listed>);
 
@@ -42,7 +43,7 @@ struct Listed {
 /// The file that a name leads to, according to the storage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lead {
-    /// The name leads to the file, or that cannot be known.
+    /// The name leads to the file, or its file cannot be determined.
     Here,
     /// The name leads to another file.
     Elsewhere,
@@ -51,7 +52,7 @@ pub(crate) enum Lead {
 }
 
 impl StoredNames {
-    /// Lists a directory, and stores what these names lead to.
+    /// Lists a directory, and remembers the inode numbers of these names.
     pub(crate) fn list(directory: &Dir, names: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
         if !is_shared(directory)? {
             return Ok(Self(None));
@@ -62,7 +63,8 @@ impl StoredNames {
         Ok(Self(Some(listed)))
     }
 
-    /// Tells whether a name that was passed to [`StoredNames::list`] leads to the file of this inode number.
+    /// Tells whether a name that was passed to [`StoredNames::list`] leads to the file with this inode
+    /// number.
     pub(crate) fn lead(&self, directory: &Dir, name: &OsStr, inode: u64) -> io::Result<Lead> {
         let Some(listed) = self.0.as_ref().filter(|listed| listed.tells_inodes) else {
             return Ok(Lead::Here);
@@ -72,17 +74,17 @@ impl StoredNames {
             Some(_) => return Ok(Lead::Elsewhere),
             None => {}
         }
-        // Some file systems know other spellings of a name.
+        // Some file systems accept other spellings of a name.
         let mut is_spelled_otherwise = !name.is_ascii();
         for_each_inode(directory, |other, _| is_spelled_otherwise |= other.eq_ignore_ascii_case(name))?;
         Ok(if is_spelled_otherwise { Lead::Here } else { Lead::Nowhere })
     }
 
-    /// Opens the file that a name leads to, for reading, without waiting; `None` if there is no such name.
-    /// A link is refused. The caller must check the kind of the file.
+    /// Opens the file that a name leads to, for reading, without blocking. Returns `None` if there is no such
+    /// name, and an error for a link. The caller must check the kind of the file.
     ///
-    /// The bytes are to be read in blocks that begin at a page boundary, since the file may be open with
-    /// `O_DIRECT`. The error is `ESTALE` if this machine's caches still lead to another file.
+    /// The bytes must be read in blocks that begin at a page boundary, since the file may be open with
+    /// `O_DIRECT`. Fails with `ESTALE` if this machine's caches still lead to another file.
     pub(crate) fn open(&mut self, directory: &Dir, name: &OsStr) -> io::Result<Option<File>> {
         let path = Path::new(name);
         let Some(listed) = &mut self.0 else {
@@ -103,7 +105,7 @@ impl StoredNames {
                 opened => opened.and_then(|file| file.ok_or_else(stale)),
             };
             let file = match opened {
-                // The listing has the name, so a cache is wrong to say that it is missing.
+                // The listing has the name, so the error comes from a stale cache.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(stale()),
                 opened => opened?,
             };
@@ -153,7 +155,7 @@ fn for_each_inode(directory: &Dir, mut each: impl FnMut(&OsStr, u64)) -> io::Res
     Ok(())
 }
 
-/// Fails: only on Linux does a file system count as shared, so nothing calls this.
+/// Fails. Nothing calls it, since a file system counts as shared only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn for_each_inode(_: &Dir, _: impl FnMut(&OsStr, u64)) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -192,7 +194,7 @@ mod tests {
             fs::read(seen.join(name)).ok();
         }
         fs::write(stored.join("new"), "new").unwrap();
-        // The old file lives on, so that a cache that leads to it gets no error.
+        // The old file keeps another name, so a cache that leads to it gets no error.
         fs::hard_link(stored.join("edited"), stored.join("backup")).unwrap();
         fs::rename(stored.join("new"), stored.join("edited")).unwrap();
         fs::rename(stored.join("removed"), stored.join("elsewhere")).unwrap();

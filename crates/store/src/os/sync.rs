@@ -1,10 +1,10 @@
-//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only orders it before all later writes
-//! ([`sync_before`]).
+//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only makes sure that it is on disk before
+//! any later write ([`sync_before`]).
 //!
 //! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`, which flushes the
 //! cache of the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders writes. Some file
-//! systems there (SMB, exFAT, FUSE) support neither. For them, this falls back to fsync(2), as SQLite does;
-//! its effect depends on the file system.
+//! systems of macOS (SMB, exFAT, FUSE) support neither. For them, the functions fall back to fsync(2), as
+//! SQLite does; the effect of fsync(2) depends on the file system.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,8 @@ pub(crate) fn sync_data(file: &File) -> io::Result<()> {
 }
 
 /// Makes sure that no later write on the same file system survives a power cut without the file's bytes and
-/// metadata. All may be lost together, until the next [`sync_all`] there.
+/// metadata. Until the next [`sync_all`] on that file system, the file and the later writes may be lost
+/// together.
 pub(crate) fn sync_before(file: &File) -> io::Result<()> {
     #[cfg(target_vendor = "apple")]
     return unless_unsupported(barrier(file), || sync_all(file));
@@ -29,7 +30,8 @@ pub(crate) fn sync_before(file: &File) -> io::Result<()> {
     sync_all(file)
 }
 
-/// Writes a file to the disk, and makes the disk order it before all later writes (`F_BARRIERFSYNC`).
+/// Sends a file's bytes to the disk, and makes the disk store them before all later writes
+/// (`F_BARRIERFSYNC`).
 #[cfg(target_vendor = "apple")]
 #[expect(unsafe_code, reason = "no crate at hand has this command")]
 fn barrier(file: &File) -> io::Result<()> {
@@ -49,8 +51,8 @@ fn or_fall_back(_: &File, synced: io::Result<()>) -> io::Result<()> {
     synced
 }
 
-/// Returns the result of a sync, or that of `other` if the file system does not support the first. After any
-/// other error, does not try again: a second sync would succeed although bytes are lost.
+/// Returns the result of a sync or, if the file system does not support that kind of sync, the result of
+/// `other`. After any other error, `other` is not tried: a second sync would succeed although bytes are lost.
 #[cfg(any(target_vendor = "apple", all(test, unix)))]
 fn unless_unsupported(synced: io::Result<()>, other: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     match synced {

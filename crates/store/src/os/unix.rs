@@ -1,5 +1,5 @@
-//! The operations that every Unix has. Operations that only some systems have are in the files of these
-//! systems.
+//! Implements the operations that every Unix has. Operations that only some systems have are in the files of
+//! those systems.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
@@ -20,7 +20,7 @@ use crate::os::seen::{Looked, Seen, SpecialFile};
 use crate::os::sync::sync_all;
 use crate::os::unsupported::is_unsupported;
 
-/// Tells whether an error says that a path has too many symbolic links, or one where links are forbidden.
+/// Tells whether an error says that a path has too many symbolic links, or a link where links are forbidden.
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
@@ -58,16 +58,16 @@ pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Takes a file that was opened without following a link. Returns the file as programs see it, however it is
-/// stored.
+/// Takes a file that was opened without following a link. Returns a handle that reads the content that
+/// programs normally see, however it is stored; on Unix, `file` itself.
 #[cfg(not(target_vendor = "apple"))]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Reads from `offset` into `buffer` by one system call, which is repeated if a signal interrupts it. It may
-/// return fewer bytes.
+/// Reads from `offset` into `buffer` by one system call, which is repeated if a signal interrupts it. Returns
+/// the number of bytes, which may be less than the buffer's length.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     Ok(rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut *buffer, offset))?)
 }
@@ -106,7 +106,7 @@ fn born(created: io::Result<SystemTime>) -> Option<NonZeroI64> {
     i64::try_from(since.as_nanos()).ok().and_then(NonZeroI64::new)
 }
 
-/// Returns the present identity of the file under `name` in `directory`; a symbolic link stands for itself.
+/// Returns the present identity of the file with this name in `directory`; a symbolic link is not followed.
 pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
     use cap_std::fs::MetadataExt as _;
     let metadata = directory.symlink_metadata(name)?;
@@ -139,7 +139,7 @@ pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     })
 }
 
-/// Returns device and inode of the file to which a path leads.
+/// Returns device and inode of the file to which a path leads; follows links.
 pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(key_of)
 }
@@ -149,13 +149,13 @@ pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     parent.open_dir_nofollow(name)
 }
 
-/// Opens an allowed directory, which is kept open as long as the process lives.
+/// Opens a root, a directory in which the server may work. Roots are kept open as long as the process lives.
 pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(path, cap_std::ambient_authority())
 }
 
-/// Returns an open root for the time of an edit in it. On systems that rename by path, the handle also
-/// prevents that the directory is moved.
+/// Returns a handle of an open root, for the duration of an edit in the root. On systems that rename by path,
+/// the handle also prevents the root from being moved.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn hold(directory: &Arc<Dir>) -> io::Result<Arc<Dir>> {
     Ok(Arc::clone(directory))
@@ -175,13 +175,13 @@ pub(crate) fn stored_name(_: &Dir, _: &OsStr) -> Option<OsString> {
     None
 }
 
-/// Returns device and inode of the file under a name; a link stands for itself.
+/// Returns device and inode of the file with a name; a link is not followed.
 pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key
 }
 
-/// Looks at a path relative to an open directory, in one system call. Links in the middle are followed.
-/// `_path`, the path of the directory, is not used here.
+/// Looks up a path relative to an open directory, in one system call. Follows links in the middle of the
+/// path, but not at its end. `_path`, the path of the directory, is not used here.
 #[cfg_attr(
     any(target_os = "macos", all(target_os = "linux", target_pointer_width = "64")),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -222,12 +222,14 @@ pub(crate) fn special(kind: FileType) -> SpecialFile {
     }
 }
 
-/// Keeps a terminal that is opened from becoming the controlling terminal of this process.
+/// Sets the flag that prevents a terminal, if one is opened, from becoming the controlling terminal of this
+/// process.
 pub(crate) fn no_terminal(options: &mut OpenOptions) {
     options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
 }
 
-/// Creates a directory and the missing ones above it, for this user only. Existing ones do not change.
+/// Creates a directory and the missing directories above it, for this user only. Existing directories do not
+/// change.
 pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -251,15 +253,15 @@ pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
-/// Takes the lock on a file (flock(2)), if nobody has it through another handle. It is held until the handle
-/// and all its clones are closed. The lock keeps nobody from reading or writing.
+/// Takes the lock on a file (flock(2)), unless it is held through another handle. The lock is held until the
+/// handle and all its clones are closed. It prevents nobody from reading or writing.
 #[expect(clippy::disallowed_methods, reason = "this is the function that is allowed")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Tells whether an error says that a handle for reading cannot have an exclusive lock (NFS, where flock(2)
-/// is done by fcntl(2)).
+/// Tells whether an error says that a handle for reading cannot get an exclusive lock (NFS, where the kernel
+/// implements flock(2) by fcntl(2)).
 pub(crate) fn lock_needs_writing(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::BADF)
 }
@@ -281,7 +283,7 @@ pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
     Some(path.as_os_str().as_bytes())
 }
 
-/// Returns the path from the bytes that [`bytes_of`] made of it.
+/// Returns the path from the bytes that [`bytes_of`] returned.
 #[expect(clippy::unnecessary_wraps, reason = "on other platforms not all bytes are a path")]
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
@@ -289,9 +291,9 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
 }
 
 /// Maps the errors of an operation that is missing: a file system returns EINVAL, a kernel ENOSYS, a sandbox
-/// EPERM. If EPERM means a lack of permission, the caller's fallback fails with it, too.
+/// EPERM. If EPERM means a missing permission, the caller's fallback fails with EPERM, too.
 pub(super) fn unsupported(error: Errno) -> io::Error {
-    // This is a list and not a pattern, since on some platforms two of these have the same number.
+    // This is a list and not a pattern, since on some platforms two of these errors have the same number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
     let kind = if meanings.contains(&error) { Some(io::ErrorKind::Unsupported) } else { None };
     kind.map_or_else(|| error.into(), |kind| io::Error::new(kind, io::Error::from(error)))
@@ -304,14 +306,13 @@ pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
     Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
 }
 
-/// Waits until a renamed file is on disk with its new name, as far as the file system syncs the name with the
-/// file.
+/// Waits until a renamed file is on disk, with its new name if the file system syncs the name with the file.
 pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     sync_all(file)
 }
 
-/// Waits until the names in a directory are on disk. Does nothing if the directory may not be read, or if the
-/// file system does not sync directories, since there is no other way.
+/// Waits until the names in a directory are on disk. Does nothing if the directory cannot be opened for
+/// reading, or if the file system does not sync directories, since there is no other method.
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
     let readable = match open_to_read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
@@ -391,7 +392,7 @@ mod tests {
         sync_directory(&directory).unwrap();
         let inherited = rustix::io::fcntl_getfd(open_to_read(&directory).unwrap()).unwrap();
         assert_eq!(inherited, rustix::io::FdFlags::CLOEXEC);
-        // Its names are made by the kernel: fsync(2) answers EINVAL.
+        // The kernel generates the names in `/proc`, so fsync(2) returns EINVAL.
         if cfg!(target_os = "linux") {
             sync_directory(&opened(Path::new("/proc"))).unwrap();
         }

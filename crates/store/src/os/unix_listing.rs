@@ -15,15 +15,15 @@ use crate::os::seen::Listed;
 #[cfg(not(target_vendor = "apple"))]
 use crate::os::unix::as_programs_see;
 
-/// Opens a directory, by its name in another or by `.`, so that it can be listed. A link is refused.
+/// Opens a directory for listing, by its name in its parent, or by `.`. A link is refused.
 pub(crate) fn open_to_list(parent: &Dir, name: &Path) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     Ok(Dir::from_std_file(File::from(directory)))
 }
 
-/// Calls `each` with every name in a directory that [`open_to_list`] opened, and the kind of the entry, until
-/// `each` returns `false`.
+/// Calls `each` with the name and the kind of every entry in a directory, until `each` returns `false`.
+/// [`open_to_list`] must have opened the directory.
 pub(crate) fn for_each_name(
     directory: &Dir,
     mut each: impl FnMut(OsString, Listed) -> bool,
@@ -46,7 +46,7 @@ pub(crate) fn for_each_name(
             known => known,
         };
         let kind = match kind {
-            // A cloud placeholder (macOS) counts as a file until it is opened.
+            // A cloud placeholder (macOS) counts as a file here; opening it fails.
             FileType::RegularFile => Listed::File,
             FileType::Directory => Listed::Directory,
             FileType::Symlink => Listed::Link,
@@ -60,8 +60,8 @@ pub(crate) fn for_each_name(
     Ok(())
 }
 
-/// Opens a file by its name in a directory, for reading, without waiting. A link is refused. The caller
-/// must check the kind of the file afterwards.
+/// Opens a file by its name in a directory, for reading, without blocking. A link is refused. The caller must
+/// check the kind of the file afterwards.
 pub(crate) fn open_file_to_read(directory: &Dir, name: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);

@@ -1,4 +1,5 @@
-//! Removes a directory on file systems that keep unlinked files for a moment: [`remove_directory`].
+//! Removes a directory, also on file systems that keep an unlinked file in it for a moment:
+//! [`remove_directory`].
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,20 +9,20 @@ use std::time::Duration;
 use crate::os::directory::Dir;
 use crate::os::patience::{Patience, while_held};
 
-/// The time to wait while the directory holds only files that are about to vanish, and the pauses in that
-/// time.
+/// The maximum waiting time while the directory has only files that are about to vanish, and the pause
+/// between two attempts.
 const LIMIT: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The prefixes of names under which file systems keep a file that was unlinked while open: libfuse, the NFS
+/// The prefixes of the names that file systems give to a file that was unlinked while open: libfuse, the NFS
 /// client, lowntfs-3g.
 const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 
 /// Removes an empty directory.
 ///
-/// A file that was unlinked while open can keep a name until the file system learns that it is closed. On
-/// FUSE, that happens after close(2) has returned. The removal waits for such files and, on Windows, for
-/// programs that have the directory open.
+/// A file that was unlinked while open can keep a name in the directory until the file system learns that the
+/// file is closed. On FUSE, that can be after close(2) has returned. The removal waits until such files are
+/// gone and, on Windows, until no program has the directory open.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
     let mut patience = Patience::new(PAUSE, PAUSE, LIMIT);

@@ -1,4 +1,4 @@
-//! Extended attributes (xattr(7)) of Linux and macOS.
+//! Reads and sets extended attributes (xattr(7)) on Linux and macOS.
 
 use std::fs::File;
 use std::io;
@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use crate::os::seen::Attributes;
 use crate::os::unsupported::is_unsupported;
 
-/// The largest attribute that is held in memory. Linux has none above 64 KiB. A resource fork of macOS can be
-/// larger; such a file is edited in place.
+/// The maximum size in bytes of an attribute that is read. Attributes of Linux have at most 64 KiB. A
+/// resource fork of macOS can be larger than this maximum; such a file is edited in place.
 const LARGEST: usize = 16 * 1024 * 1024;
 
 /// The system's error for an attribute that the file does not have.
@@ -39,9 +39,9 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     Ok(attributes)
 }
 
-/// Reads into a buffer that is mostly large enough. It grows until the whole value fits and leaves a byte of
-/// room. If a value fills the buffer, its end may be missing: not every file system answers `ERANGE` for a
-/// buffer that is too small (HFS+, for a resource fork).
+/// Returns a whole value. The buffer, which is mostly large enough, grows until the value fits and leaves a
+/// byte free. If a value fills the buffer, its end may be missing: not every file system returns `ERANGE` for
+/// a buffer that is too small (HFS+, for a resource fork).
 fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     loop {

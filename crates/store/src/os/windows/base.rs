@@ -1,4 +1,4 @@
-//! Small functions that every system has, in their form for Windows.
+//! Implements small functions that every system has, for Windows.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -12,7 +12,7 @@ use windows_sys::Win32::Foundation::ERROR_STOPPED_ON_SYMLINK;
 use crate::os::seen::SpecialFile;
 
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
-    // This is cap-std's error for a link where none may be.
+    // cap-std returns this error for a link where links are forbidden.
     error.raw_os_error() == i32::try_from(ERROR_STOPPED_ON_SYMLINK).ok()
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn lock_needs_writing(_: &io::Error) -> bool {
     false
 }
 
-// Only an attempt to write shows whether it is possible.
+// Only an attempt to write shows whether writing is possible.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
     Ok(())
@@ -70,19 +70,19 @@ pub(crate) fn open_to_read(_: &Dir) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-// A handle for reading cannot be flushed. NTFS journals its names.
+// A handle for reading cannot be flushed. NTFS has its own journal for names.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn sync_moved(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-// Windows has no such operation. NTFS journals its names.
+// Windows has no such operation. NTFS has its own journal for names.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-// Paths already have the names that directories list.
+// On Windows, paths already have the names that directories list.
 pub(crate) fn stored_name(_: &Dir, _: &OsStr) -> Option<OsString> {
     None
 }

@@ -1,14 +1,15 @@
-//! A directory's handle, [`Dir`]: cap-std's, except for the operations that cap-std does by a path.
+//! Defines [`Dir`], the handle of a directory. It wraps cap-std's handle, and replaces the operations for
+//! which cap-std uses a path.
 //!
-//! For these, cap-std takes the path of the handle, cuts off `\\?\`, and joins the name. That has two faults.
-//! The rest of `\\?\UNC\server\share` is a relative path, so nothing could be done in a share. And Win32
-//! drops dots and spaces at the end of names in the rest of any other path. Here, the path keeps its
-//! notation. It is the handle's own path at that moment. As long as the handle is open, the directory can be
-//! neither renamed nor removed, since its share mode does not allow that.
+//! For these operations, cap-std takes the path of the handle, removes `\\?\`, and joins the name. That has
+//! two faults. What remains of `\\?\UNC\server\share` is a relative path, so no operation would work in a
+//! share. And in what remains of any other path, Win32 drops dots and spaces at the end of names. Here, the
+//! path keeps its prefix. The path is the handle's own at that moment. As long as the handle is open, the
+//! directory can be neither renamed nor removed, since the handle's share mode does not allow that.
 //!
-//! Roots (`open_root`) and directories that are only listed (`open_to_list`) allow their removal, so that
-//! other programs can work there. These handles are used for no operation by a path. An edit in a root has a
-//! handle of its own (`hold`).
+//! The handles of roots (`open_root`) and of directories that are only listed (`open_to_list`) do allow
+//! renaming and removal, so that other programs can work there. Such handles are not used for operations by a
+//! path. An edit in a root opens a separate handle (`hold`).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,7 +22,7 @@ use cap_std::AmbientAuthority;
 
 use crate::os::windows::identity::opened_path;
 
-/// A directory, open.
+/// An open directory.
 #[derive(Debug)]
 pub struct Dir(cap_std::fs::Dir);
 
@@ -29,7 +30,7 @@ pub struct Dir(cap_std::fs::Dir);
 #[derive(Debug)]
 pub(crate) struct DirEntry(std::fs::DirEntry);
 
-/// The names in a directory, one after the other.
+/// An iterator over the names in a directory.
 type Entries = std::iter::Map<std::fs::ReadDir, fn(io::Result<std::fs::DirEntry>) -> io::Result<DirEntry>>;
 
 impl Deref for Dir {
@@ -65,7 +66,8 @@ impl Dir {
         self.0.try_clone().map(Self)
     }
 
-    /// Returns the path of a name in the directory, in the notation that Windows does not change.
+    /// Returns the path of a name in the directory, with the prefix `\\?\`, so that Windows uses the path
+    /// unchanged.
     fn path_of(&self, name: &Path) -> io::Result<PathBuf> {
         let path = opened_path(&self.0)?;
         Ok(if name == Path::new(".") { path } else { path.join(name) })

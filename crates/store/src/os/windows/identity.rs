@@ -1,5 +1,5 @@
-//! The identity of a file, its state, and the number of its names. The numbers of its volume and of the file
-//! itself identify a file. On ReFS, the latter has 128 bits.
+//! Determines the identity of a file, its state, and the number of its names. The volume's number and the
+//! file's number identify a file. On ReFS, the file's number has 128 bits.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, Metadata};
@@ -61,15 +61,15 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
 
 /// Returns the numbers of the volume and of the file.
 ///
-/// The upper half of the file's number is mixed into the volume's number. It is zero except on ReFS. Two
-/// files of one volume keep different keys. So do files of different volumes, since the numbers of volumes
-/// are random. So 64 bits for each number are enough, as on other systems.
+/// Each number has 64 bits, as on other systems. The upper half of the file's number, which is zero except on
+/// ReFS, is mixed into the volume's number. Two files of one volume still have different keys. So do files of
+/// different volumes, since the numbers of volumes are random.
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
     if let Ok(info) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
         let number = u128::from_le_bytes(info.FileId.Identifier);
-        // A file system whose files have no lasting number returns this.
+        // A file system whose files have no lasting number returns one of these two values.
         if number == 0 || number == u128::MAX {
             return short_key(file);
         }
@@ -107,12 +107,13 @@ pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     let ctime = if basics.ChangeTime == 0 { mtime } else { nanoseconds(basics.ChangeTime) };
     let size = wide(numbers.nFileSizeHigh, numbers.nFileSizeLow);
     // On NTFS and ReFS, the file's number includes a count of its reuses. So the time of creation is not
-    // needed; besides, a file that soon gets the name of a deleted one inherits it.
+    // needed. It would not help, either: a new file that soon gets the name of a deleted file inherits its
+    // time of creation.
     Ok(Identity { device, inode, size, mtime, ctime, born: None })
 }
 
-/// Whether files of this volume keep their numbers. They do if a file can be opened by its number, as on NTFS
-/// and `ReFS`. On FAT, the number is the place of the directory entry.
+/// Whether the files of the directory's volume keep their numbers. They do if a file can be opened by its
+/// number, as on NTFS and `ReFS`. On FAT, the number is the place of the directory entry.
 #[expect(unsafe_code, reason = "std does not return the features of a volume")]
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     // FILE_SUPPORTS_OPEN_BY_FILE_ID of winnt.h.
@@ -143,8 +144,8 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
     identity_of(&open_to_query(directory, name)?)
 }
 
-/// Opens the file with a name in a directory, or the link itself, only to query its metadata. No share mode
-/// forbids that, and it does not restrict other programs.
+/// Opens the file (or link) with a name in a directory, only to query its metadata. No share mode of other
+/// handles prevents this, and the handle does not restrict other programs.
 pub(super) fn open_to_query(directory: &Dir, name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.access_mode(FILE_READ_ATTRIBUTES).follow(FollowSymlinks::No);
@@ -160,7 +161,7 @@ fn open_path_to_query(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-// A name is needed for the key; see `key_at`.
+// Metadata do not have the key; see `key_at`.
 pub(crate) fn key_of(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
@@ -173,7 +174,7 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     key(&open_to_query(directory, Path::new(name)).ok()?).ok()
 }
 
-// This uses the path, since an open relative to a handle follows no link in the middle.
+// This function uses the path, since an open relative to a handle follows no link in the middle.
 pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
     let file = open_path_to_query(&path.join(relative)).ok()?;
     let metadata = file.metadata().ok()?;
@@ -185,8 +186,8 @@ pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
     key(&open_path_to_query(path.parent()?).ok()?).ok()
 }
 
-/// Returns the current path of an open file or directory, of any length, in the form that Windows does not
-/// change (`\\?\…`).
+/// Returns the current path of an open file or directory, of any length, with the prefix `\\?\`, so that
+/// Windows uses the path unchanged.
 #[expect(unsafe_code, reason = "std does not return the path of a handle")]
 pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
     let mut path = vec![0; 300];

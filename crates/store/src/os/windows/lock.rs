@@ -1,4 +1,5 @@
-//! Locks that behave like flock(2): they exclude other locks, but keep nobody from reading or writing.
+//! Takes locks that behave like flock(2): they exclude other locks, but prevent nobody from reading or
+//! writing.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -20,16 +21,16 @@ use crate::os::windows::replace::is_one_of;
 /// this byte, and bytes beyond a file's end can be locked, too.
 const BYTE: (u32, u32) = (0xFFFF_FFFE, 0x7FFF_FFFF);
 
-/// Takes the lock on a file, if nobody has it through another handle. It is held until the handle and all its
-/// clones are closed.
+/// Takes the lock on a file, unless it is held through another handle. The lock is held until the handle and
+/// all its clones are closed.
 #[expect(unsafe_code, reason = "std locks all bytes of a file, which keeps everybody from reading it")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     let offset = OVERLAPPED_0_0 { Offset: BYTE.0, OffsetHigh: BYTE.1 };
     let mut at = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: offset }, ..OVERLAPPED::default() };
     let handle: HANDLE = file.as_raw_handle();
     let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
-    // SAFETY: the handle is open as long as `file` is borrowed, and is not one for overlapped operations, so
-    // that the call is over, and `at` is not used any more, when it returns.
+    // SAFETY: the handle is open as long as `file` is borrowed. It is not a handle for overlapped operations,
+    // so `at` is not used any more when the call returns.
     if unsafe { LockFileEx(handle, flags, 0, 1, 0, &raw mut at) } != 0 {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! Gives the metadata of a file to the one that replaces it: attributes, creation time, owner, group, access
-//! list and integrity label, extended attributes (WSL uses them), alternate streams.
+//! Copies the metadata of a file to the file that replaces it: attributes, creation time, owner, group,
+//! access list and integrity label, extended attributes (WSL uses them), alternate streams.
 
 use std::ffi::{OsString, c_void};
 use std::fs::File;
@@ -44,14 +44,14 @@ const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
     | FILE_ATTRIBUTE_TEMPORARY
     | FILE_ATTRIBUTE_UNPINNED;
 
-/// The most room for a list of streams or of extended attributes, or for a security descriptor, in words of 8
-/// bytes.
+/// The maximum size of the buffer for a list of streams or of extended attributes, or for a security
+/// descriptor, in words of 8 bytes.
 const MAX_WORDS: usize = 256 * 1024;
 
-/// Gives `new`, which has all of its bytes, the metadata of `old`. Returns what it could not get.
+/// Copies the metadata of `old` to `new`, whose bytes are complete. Returns what `new` could not get.
 pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
     let part = |what, access| keep_security(old, new, what, access).is_err();
-    // The owner comes last: a process that has given a file away may not change it any more.
+    // The owner comes last: a process that has given a file away is not allowed to change it any more.
     let list = part(DACL_SECURITY_INFORMATION, WRITE_DAC) | part(LABEL_SECURITY_INFORMATION, WRITE_OWNER);
     let attributes = list | keep_extended_attributes(old, new).is_err();
     let streams = keep_streams(old, new).is_err();
@@ -61,8 +61,8 @@ pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
     LostMetadata { owner, group, attributes, streams }
 }
 
-// Compression is the only flag that matters before anything is written. If setting it fails, `keep_metadata`
-// finds that out.
+// Compression is the only flag that must be set before anything is written. If setting it fails,
+// `keep_metadata` detects that.
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     keep_compression(old, new).ok();
     Lost::default()
@@ -97,14 +97,14 @@ fn keep_compression(old: &File, new: &File) -> io::Result<()> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Gives `new` the creation time and the attributes of `old`. It is an error if `new` does not have the
-/// attributes afterwards.
+/// Gives `new` the creation time and the attributes of `old`. Fails if `new` does not have the attributes
+/// afterwards.
 #[expect(unsafe_code, reason = "std sets neither")]
 fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     let (wanted, now) = (basics(old)?, basics(new)?);
     let attributes = now.FileAttributes & FILE_ATTRIBUTE_ARCHIVE | wanted.FileAttributes & SETTABLE;
-    // A zero leaves a value as it is, so the other times stay. Attributes of zero would stay, too, so
-    // "normal" stands for no attributes.
+    // A zero leaves a value as it is, so the other times do not change. If there are no attributes, the value
+    // must be "normal", since a zero would leave the attributes as they are, too.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
     let info = FILE_BASIC_INFO {
         CreationTime: wanted.CreationTime,
@@ -125,8 +125,8 @@ fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     if differs { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
 }
 
-/// Calls `ask` with more and more room, until the room is enough. `ask` gets the room and its length in
-/// bytes.
+/// Calls `ask` with a larger and larger buffer, until the buffer is large enough. `ask` gets the buffer and
+/// its length in bytes.
 fn with_room(mut ask: impl FnMut(*mut c_void, u32) -> io::Result<()>) -> io::Result<Vec<u64>> {
     let mut room = vec![0_u64; 128];
     loop {
@@ -163,7 +163,7 @@ fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, acce
     /// The position of the control bits in the descriptor (winnt.h): bytes 2 and 3.
     const CONTROL: u32 = 16;
     let wanted = match security_of(old, what) {
-        // A system that knows no labels has none to keep.
+        // A system that does not know integrity labels has none to keep.
         Err(_) if what == LABEL_SECURITY_INFORMATION => return Ok(()),
         wanted => wanted?,
     };
@@ -174,7 +174,7 @@ fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, acce
     if let Some(head) = set.first_mut()
         && *head & u64::from(SE_DACL_AUTO_INHERITED) << CONTROL != 0
     {
-        // Without this bit, the system ignores the other one.
+        // Without this bit, the system ignores `SE_DACL_AUTO_INHERITED`.
         *head |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << CONTROL;
     }
     let file = reopen(new, access | READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)?;
@@ -205,7 +205,7 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
                 Ok(())
             }
             STATUS_BUFFER_OVERFLOW | STATUS_BUFFER_TOO_SMALL => Err(of_status(answer)),
-            // There are none, or the file system does not support them.
+            // The file has no extended attributes, or the file system does not support them.
             _ => {
                 length = 0;
                 Ok(())
@@ -226,7 +226,7 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
 }
 
 /// Returns a list of extended attributes (`FILE_FULL_EA_INFORMATION` of wdm.h), in words of 4 bytes, without
-/// those of the kernel (`$Kernel.…`). Only the kernel may set these, and they are about the old content.
+/// the kernel's attributes (`$Kernel.…`). Only the kernel can set those, and they describe the old content.
 fn settable(all: &[u8]) -> Vec<u32> {
     const NAME: usize = 8;
     let (mut kept, mut last, mut rest) = (Vec::new(), 0, all);
@@ -234,7 +234,7 @@ fn settable(all: &[u8]) -> Vec<u32> {
         let next = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or_default();
         let name = rest.get(NAME..NAME + usize::from(name)).unwrap_or_default();
         if !name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"$kernel.")) {
-            // The last entry gets the offset from its own beginning to this one.
+            // The previous entry gets the offset from its own beginning to this entry.
             let (start, end) =
                 (kept.len(), NAME + name.len() + 1 + usize::from(u16::from_le_bytes([low, high])));
             if let Some(offset) = kept.get_mut(last) {
@@ -258,7 +258,7 @@ fn settable(all: &[u8]) -> Vec<u32> {
     kept
 }
 
-/// Turns an error of the kernel into one that tells whether there was too little room.
+/// Converts a status of the kernel to an error that tells whether the buffer was too small.
 fn of_status(status: NTSTATUS) -> io::Error {
     match status {
         STATUS_BUFFER_OVERFLOW | STATUS_BUFFER_TOO_SMALL => {
@@ -288,7 +288,7 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
         let mut from = File::options().read(true).share_mode(share).open(stream(old, name)?)?;
         let mut to =
             File::options().write(true).create_new(true).share_mode(share).open(stream(new, name)?)?;
-        // Another file may have got the name meanwhile.
+        // Another file may have got the path meanwhile.
         let is_same = |file: &File, stream: &File| {
             Ok::<_, io::Error>(identity_of(file)?.same_file(&identity_of(stream)?))
         };
@@ -322,7 +322,7 @@ pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
     });
     let list = match list {
         Ok(list) => list,
-        // The file is a directory, or has no stream.
+        // The file has no stream, as is the case for a directory.
         Err(error) if error.raw_os_error() == i32::try_from(ERROR_HANDLE_EOF).ok() => return Ok(Vec::new()),
         // FAT, some network file systems and Wine do not know this class.
         Err(error) if !is_short(&error) => return Ok(Vec::new()),

@@ -1,5 +1,5 @@
-//! The operations of Windows, with a file for each subject. The functions are documented in the files of
-//! Unix.
+//! Implements the operations for Windows, with a source file for each subject. The functions are documented
+//! in the files of Unix.
 
 mod base;
 pub(super) mod dir;

@@ -1,5 +1,5 @@
-//! Names and paths: the file under a name, the spelling of the name in its directory, and the notation of a
-//! path that Windows does not change.
+//! Looks up names and paths: the file at a path, the spelling of its name in its directory, and the notation
+//! of a path that Windows uses unchanged (`\\?\…`).
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -27,7 +27,7 @@ pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     let name = listed_name(&path);
     let opened = open_for_attributes(&path, FILE_FLAG_OPEN_REPARSE_POINT);
     let metadata = opened.as_ref().ok().and_then(|file| file.metadata().ok());
-    // A file that may not be opened is still listed by its directory.
+    // If the file cannot be opened, its directory's listing still has its metadata.
     let metadata: Metadata = metadata.or_else(|| std::fs::symlink_metadata(&path).ok())?;
     if metadata.is_symlink() && mounted_volume(&path).is_some() {
         let key = open_for_attributes(&path, 0).ok().and_then(key_of_opened);
@@ -56,7 +56,7 @@ pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     opened
 }
 
-// Programs may rename and remove a root while it is served.
+// Other programs can rename and remove a root while the server uses it.
 pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
     let directory = File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?;
     let is_directory = directory.metadata()?.is_dir();
@@ -68,7 +68,7 @@ pub(crate) fn hold(directory: &Arc<Dir>) -> io::Result<Arc<Dir>> {
     Ok(Arc::new(Dir::from_std_file(held)))
 }
 
-/// Opens the file under a path to ask for its attributes. No share mode forbids that.
+/// Opens the file at a path, only to query its attributes. No share mode of other handles prevents this.
 fn open_for_attributes(path: &Path, flags: u32) -> io::Result<File> {
     File::options()
         .access_mode(FILE_READ_ATTRIBUTES)
@@ -99,7 +99,7 @@ fn is_volume(path: &Path) -> bool {
         && components.all(|component| component == Component::RootDir)
 }
 
-/// Returns the present path of an open directory, in the notation that Windows does not change.
+/// Returns the present path of an open directory, with the prefix `\\?\`.
 pub(crate) fn final_path(directory: &Dir) -> io::Result<PathBuf> {
     opened_path(directory)
 }
@@ -113,7 +113,8 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(is_share.then_some("a share"))
 }
 
-/// Returns a path in the notation that Windows does not change: of any length, with all dots and spaces.
+/// Returns a path with the prefix `\\?\`. Windows uses such a path unchanged: it can have any length, and all
+/// dots and spaces stay.
 pub(crate) fn verbatim(path: &Path) -> PathBuf {
     let mut components = path.components();
     let Some(Component::Prefix(prefix)) = components.next() else { return path.to_owned() };
@@ -133,12 +134,12 @@ pub(crate) fn verbatim(path: &Path) -> PathBuf {
     verbatim
 }
 
-/// Returns the last name of a path as its directory lists it: in the letter case of its creation, and never
-/// as a short name.
+/// Returns the last name of a path as its directory lists it: in the letter case in which it is stored, and
+/// never as a short name.
 #[expect(unsafe_code, reason = "std lists whole directories only")]
 fn listed_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;
-    // The system would take such names as patterns.
+    // The system would interpret names with these characters as patterns.
     if name.encode_wide().any(|unit| [b'*', b'?', b'<', b'>', b'"'].map(u16::from).contains(&unit)) {
         return None;
     }

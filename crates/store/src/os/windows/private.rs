@@ -1,5 +1,5 @@
-//! The owner of a file and the users who may use it, in the notation of access lists (SDDL); and directories
-//! with a list of their own. `state_dir/access_list` knows the meaning of a list.
+//! Reads and sets the owner and the access list of a file, in the notation SDDL, and creates directories with
+//! their own list. `state_dir/access_list` interprets the lists.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,7 +25,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use crate::os::windows::names::verbatim;
 
-/// The maximum number of changes of a list while it is read.
+/// The maximum number of attempts to read a list that changes meanwhile.
 const MAX_CHANGES: usize = 100;
 
 /// Memory that the system allocated for this process; it is freed with the value.
@@ -40,7 +40,7 @@ impl Drop for Local {
     }
 }
 
-/// Returns the user of this process, in the form in which a list names users.
+/// Returns the user of this process, in the form that access lists use for users.
 #[expect(unsafe_code, reason = "std knows no users of Windows")]
 pub(crate) fn own_user() -> io::Result<String> {
     let mut token: HANDLE = ptr::null_mut();
@@ -48,8 +48,8 @@ pub(crate) fn own_user() -> io::Result<String> {
     if unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) } == 0 {
         return Err(io::Error::last_os_error());
     }
-    // Room for a user with its identifier, which has at most 68 bytes. It is made of words, so that it is
-    // aligned.
+    // The buffer has room for a user with its identifier, which has at most 68 bytes. It consists of words,
+    // so that it is aligned.
     let mut buffer = [0_u64; 32];
     let room = u32::try_from(size_of_val(&buffer)).unwrap_or(0);
     let mut length = 0;
@@ -75,20 +75,21 @@ pub(crate) fn own_user() -> io::Result<String> {
     let text = Local(text.cast());
     // SAFETY: a string that ends in a zero, and lives as long as `text`.
     let sid = unsafe { string_at(text.0.cast()) };
-    // Lists have letters for some users. So the name is taken from a list.
+    // For some users, lists have letters instead of an identifier. So the form is read from a list with this
+    // owner.
     let list = described(&Described::read(&format!("O:{sid}"))?, OWNER_SECURITY_INFORMATION)?;
     Ok(list.strip_prefix("O:").unwrap_or(&sid).to_owned())
 }
 
-/// Returns the owner and the access list of the file under a path. In the notation used here, a link is not
-/// followed.
+/// Returns the owner and the access list of the file at a path. In the notation of the path that is used
+/// here, a link is not followed.
 pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     let what = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
     described(&at_rest(|| descriptor_of(path, what))?, what)
 }
 
-/// Repeats a question about a list while the answer is that there was not enough room. The system asks for
-/// the length first, and another process can set a longer list before the copy.
+/// Repeats a call about a list while the error says that a buffer was too small. The system queries the
+/// length first, and another process can set a longer list before the list is copied.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
     for _ in 0..MAX_CHANGES {
@@ -121,7 +122,8 @@ fn descriptor_of(path: &Path, what: u32) -> io::Result<Described> {
     if error == ERROR_SUCCESS { Ok(Described(Local(descriptor))) } else { Err(error_of(error)) }
 }
 
-/// Gives a directory an access list. The list inherits nothing, and the entries in the directory inherit it.
+/// Gives a directory an access list. The list inherits nothing from the directory above, and the entries in
+/// the directory inherit the list.
 #[expect(unsafe_code, reason = "std knows no access lists")]
 pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
     let described = Described::read(list)?;
@@ -159,7 +161,7 @@ pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Makes a directory with this owner and access list.
+/// Creates a directory with this owner and access list.
 #[expect(unsafe_code, reason = "std makes directories with the list of the one above alone")]
 pub(crate) fn create_directory_with(path: &Path, list: &str) -> io::Result<()> {
     let described = Described::read(list)?;
@@ -217,7 +219,7 @@ fn described(descriptor: &Described, what: u32) -> io::Result<String> {
     Ok(unsafe { string_at(text.0.cast()) })
 }
 
-/// Returns the string that begins at a place.
+/// Returns the string that begins at an address.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! Checks whether a file can be replaced. That depends on the programs that have it open, and how.
+//! Checks whether a file can be replaced, which depends on how other programs have opened it.
 
 use std::fs::File;
 use std::io;
@@ -46,8 +46,7 @@ pub(crate) fn why_not_renamed(file: &File, error: io::Error) -> io::Error {
     check_may_lose_a_name(file).err().unwrap_or(error)
 }
 
-// If all sharing is allowed, only a handle without FILE_SHARE_DELETE prevents that the file is opened for
-// removal.
+// This open allows all sharing, so only another handle without FILE_SHARE_DELETE can prevent it.
 pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
     match reopen(file, DELETE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE) {
         Err(held) if is_held_open(&held) => Err(held),
@@ -56,10 +55,10 @@ pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
     }
 }
 
-/// Opens the file or directory of a handle again, with other rights.
+/// Opens the file or directory of a handle again, with other access rights.
 #[expect(unsafe_code, reason = "std opens files by name only, and the name can have become another file's")]
 pub(super) fn reopen(file: &impl AsRawHandle, access: u32, share: u32) -> io::Result<File> {
-    // With the flag, it can be a directory. SAFETY: the handle is open as long as `file` is borrowed.
+    // With this flag, `file` can be a directory. SAFETY: the handle is open as long as `file` is borrowed.
     let handle = unsafe { ReOpenFile(file.as_raw_handle(), access, share, FILE_FLAG_BACKUP_SEMANTICS) };
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
@@ -68,8 +67,8 @@ pub(super) fn reopen(file: &impl AsRawHandle, access: u32, share: u32) -> io::Re
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// Opens the same file again. This fails if a program has it open or mapped for writing. As long as the new
-/// handle exists, nobody can open the file for writing. Everybody can still read, rename and remove it.
+/// Opens the same file again. Fails if a program has the file open or mapped for writing. As long as the new
+/// handle exists, nobody can open the file for writing, but everybody can read, rename and remove it.
 fn without_writers(file: &File) -> io::Result<File> {
     reopen(file, FILE_GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE)
 }
@@ -84,12 +83,12 @@ pub(crate) fn refuse_writers(file: &File) -> io::Result<Option<File>> {
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     match without_writers(file) {
         Ok(_) => Some(false),
-        // Since `file` is open, the file can be read. So only a writer can prevent this.
+        // Since `file` is open, the file can be read. So only a writer can make this open fail.
         Err(error) => is_held_open(&error).then_some(true),
     }
 }
 
-/// Renames a file in one step, unless the new name, in this or another directory, is taken.
+/// Renames a file in one system call, also to another directory. Fails if the new name is taken.
 #[expect(unsafe_code, reason = "std's rename replaces what has the name")]
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
     /// No flags: the move neither replaces a file nor copies to another volume.

@@ -1,5 +1,5 @@
-//! Files that are not stored as they are read: they are deduplicated, or in a cloud. The stored file has a
-//! tag, by which a filter of the system shows the real content to programs.
+//! Handles files whose stored bytes are not their content: they are deduplicated, or in a cloud. The stored
+//! file has a tag, and a filter of the system recognises the tag and shows the real content to programs.
 
 use std::fs::File;
 use std::io;
@@ -14,14 +14,14 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use crate::os::windows::identity::{ask, key};
 
-/// The bit of tags on files that stand for another name: links and mount points (`IsReparseTagNameSurrogate`
-/// of ntifs.h).
+/// The bit that the tags of links and mount points have, which stand for another path
+/// (`IsReparseTagNameSurrogate` of ntifs.h).
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
-/// Returns the file as programs see it. A file that was opened with `FILE_FLAG_OPEN_REPARSE_POINT`, so that
-/// no link is followed, shows what is stored, past the filter. For a deduplicated file, that is a stub, which
-/// a write would destroy. Such a file is opened again with the filter. This goes by its handle, since its
-/// name may mean another file by now.
+/// Returns a handle that reads the content that programs normally see. A handle that was opened with
+/// `FILE_FLAG_OPEN_REPARSE_POINT`, in order not to follow links, bypasses the filter and reads the stored
+/// bytes. For a deduplicated file, these are a stub, which a write would destroy. Such a file is opened again
+/// with the filter: by its handle, since its path may belong to another file by now.
 pub(crate) fn as_programs_see(file: File, write: bool) -> io::Result<File> {
     if is_tagged(&file) { opened_again(&file, write) } else { Ok(file) }
 }
@@ -91,7 +91,8 @@ mod tests {
         for attributes in [0x0040_0000, 0x0004_0000, 0x1000, 0x0040_0020] {
             assert!(is_elsewhere(attributes), "{attributes:x}");
         }
-        // These are "archive", and "pinned" and "unpinned", which say what shall become of the content.
+        // These are "archive", and "pinned" and "unpinned", which say where the content is wanted, not where
+        // it is.
         for attributes in [0x20, 0x0008_0000, 0x0010_0000] {
             assert!(!is_elsewhere(attributes), "{attributes:x}");
         }
