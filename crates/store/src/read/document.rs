@@ -1,4 +1,4 @@
-//! A file that has been read once: [`Document`]. It holds a [`Scan`] and can read the bytes again.
+//! Reads a file once to make its [`Scan`], and can read its bytes again: [`Document`].
 
 use std::fs::File;
 use std::io;
@@ -21,46 +21,46 @@ use crate::os::clock::now;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
-/// A file's scan, and its bytes. Each read of the bytes first checks whether the call was cancelled. So work
-/// on a document soon ends after a cancellation.
+/// A file's scan, and access to its bytes. Each read of the bytes first checks whether the call was
+/// cancelled. So work on a document soon ends after a cancellation.
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a OpenFile,
     cancellation: Cancellation<'a>,
-    /// All bytes, if the file is small.
+    /// All bytes if the file is small, otherwise `None`.
     memory: Option<Vec<u8>>,
-    /// The hasher that made the digest, with its midstates. It is empty if the scan came from the cache.
+    /// The hasher that computed the digest, with its midstates. It is empty if the scan came from the cache.
     hasher: Hasher,
-    /// Whether any later write to the file must show in its times, since no program had it open or mapped for
-    /// writing.
+    /// Whether no program had the file open or mapped for writing. If so, any later write changes the file's
+    /// times.
     is_quiet: bool,
     /// The result of the pass over the file. For a large binary file, the pass stops at the first NUL, and
-    /// the digest here is not that of the file. So compare with [`Document::digest`].
+    /// the digest in the scan is not the file's digest. So [`Document::digest`] must be used for comparisons.
     pub scan: Scan,
     /// Whether the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
 }
 
-/// The part of a file that is read.
+/// The part of a file that is read, depending on its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extent {
-    /// The whole file if it is text. A large file that turns out to be binary is read no further.
+    /// The whole file if it is text. If a large file turns out to be binary, reading stops there.
     Text,
     /// The whole file, text or not.
     Whole,
 }
 
-/// The content of a file when it was read.
+/// The content that a file had when it was read.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// All of its bytes. Comparing bytes is many times faster than hashing them.
+    /// All bytes of the content. Comparing bytes is many times faster than hashing them.
     Bytes(Vec<u8>),
-    /// Its digest.
+    /// The digest of the content.
     Digest(Digest),
 }
 
 impl Content {
-    /// Tells whether a file holds the same content now.
+    /// Tells whether a file has the same content now.
     pub(crate) fn is_in(&self, file: &OpenFile) -> Result<bool, StoreError> {
         match self {
             Self::Bytes(bytes) => {
@@ -72,39 +72,39 @@ impl Content {
     }
 }
 
-/// The reason why the bytes of a file are no text.
+/// The reason why the bytes of a file are not text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotText {
-    /// It holds a NUL byte.
+    /// The file has a NUL byte.
     #[error("the file is binary: it holds a NUL byte at offset {offset}")]
     Binary {
-        /// The offset of the first one.
+        /// The offset of the first NUL byte.
         offset: u64,
         /// The encoding that would explain the NUL byte.
         looks_like: Option<Encoding>,
-        /// Whether the file's byte order mark says so.
+        /// Whether the file's byte order mark names that encoding.
         bom: bool,
     },
-    /// It does not decode.
+    /// The file does not decode.
     #[error("the file does not decode as {}: invalid bytes at offset {offset}, in line {line}", encoding.name())]
     Undecodable {
         /// The offset of the first bytes that do not decode.
         offset: u64,
-        /// The line that holds these bytes.
+        /// The line that has these bytes.
         line: LineNumber,
-        /// The encoding in force.
+        /// The encoding in which the file was read.
         encoding: Encoding,
         /// Whether the file's byte order mark names that encoding.
         bom: bool,
         /// The encoding that the bytes look like, if there is good evidence.
         looks_like: Option<Encoding>,
-        /// The bytes that are not UTF-8, if all other bytes are.
+        /// The bytes that are not UTF-8, if all other bytes are UTF-8; otherwise `None`.
         strays: Option<Strays>,
     },
 }
 
 impl NotText {
-    /// Returns the encoding in which the file would be text, as far as its bytes show one.
+    /// Returns the encoding in which the file would be text; `None` if its bytes do not show one.
     #[must_use]
     pub fn looks_like(&self) -> Option<Encoding> {
         match self {
@@ -113,11 +113,10 @@ impl NotText {
     }
 }
 
-/// Opens and reads a file, and gives it to `work`. `label` is the encoding that the client named. A file
-/// whose scan is in the cache is not scanned again.
+/// Opens and reads a file, and calls `work` with the document. `label` is the encoding that the client named.
+/// A file whose scan is in the cache is not scanned again.
 ///
-/// If the file changes meanwhile, this starts again. After five attempts, the error is
-/// [`StoreErrorKind::Changed`].
+/// If the file changes meanwhile, starts again. After five attempts, fails with [`StoreErrorKind::Changed`].
 pub(crate) fn read<T>(
     cache: &ScanCache,
     place: &Place,
@@ -190,16 +189,16 @@ pub(crate) fn read<T>(
     }
 }
 
-/// Tells whether a file has exactly as many bytes as its size says, where `read` is the number of bytes that
-/// were read. If it has not, although it did not change, the kernel generates its content when it is read,
-/// often with a size of 0 (proc(5)). No tool can treat such a file as a regular file.
+/// Tells whether a file has exactly as many bytes as its size says; `read` is the number of bytes that were
+/// read. If the numbers differ although the file did not change, the kernel generates the content when the
+/// file is read, often with a size of 0 (proc(5)). No tool can treat such a file as a regular file.
 pub(crate) fn has_its_size(file: &File, size: u64, read: u64) -> bool {
     let is_more = || size == 0 && !os::read_at(file, &mut [0], 0).is_ok_and(|read| read == 0);
     read == size && !is_more()
 }
 
-/// Returns the error of a file that did not change, but has another number of bytes than its size says: the
-/// kernel generates its content.
+/// Returns the error for a file whose content the kernel generates: the file did not change, but has another
+/// number of bytes than its size says.
 fn generated(file: &OpenFile) -> StoreError {
     let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
     StoreError::new(Operation::Read, file.path(), kind)
@@ -227,7 +226,7 @@ impl<'a> Document<'a> {
         let mut is_cut = false;
         let read = read_and_hash(file, hasher, |bytes| {
             scanner.feed(bytes);
-            // A sparse file is mostly NULs, and can be of any size.
+            // A binary file is not read to its end: a sparse file, which is mostly NULs, can have any size.
             is_cut = extent == Extent::Text && scanner.is_binary();
             if is_cut {
                 Err(io::Error::from(io::ErrorKind::InvalidData).into())
@@ -240,25 +239,26 @@ impl<'a> Document<'a> {
         Ok(Self { file, cancellation, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
-    /// Returns a hasher for new content that equals the old up to `offset`. It starts from the last midstate
-    /// before that, so the bytes before the midstate are not hashed again.
+    /// Returns a hasher for new content that equals the old content up to `offset`. The hasher starts from
+    /// the last midstate before that offset, so the bytes before the midstate are not hashed again.
     ///
-    /// The hasher is empty if the file must be read again and its times cannot tell whether it still holds
-    /// what was read at `began`: a program that has mapped a page writes to it without changing the times.
+    /// The hasher is empty if the file must be read again and its times cannot show whether it still has the
+    /// content that was read at `began`: a program that has mapped a page can write to it without changing
+    /// the times.
     pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
         let is_same =
             self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));
         if is_same { self.hasher.before(offset) } else { Hasher::default() }
     }
 
-    /// Returns the digest of the file; `None` for one that was not read to its end, since it is large and
+    /// Returns the digest of the file; `None` if the file was not read to its end, because it is large and
     /// binary.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         (!self.is_cut).then_some(self.scan.digest)
     }
 
-    /// Reads a file as [`Document::new`] does. The error is [`StoreErrorKind::Changed`] if the file changed
+    /// Reads a file as [`Document::new`] does, but fails with [`StoreErrorKind::Changed`] if the file changed
     /// meanwhile.
     pub(crate) fn of_one_state(
         file: &'a OpenFile,
@@ -283,7 +283,7 @@ impl<'a> Document<'a> {
         Err(generated(file))
     }
 
-    /// Returns the content of the file when it was read, to compare it with its content later.
+    /// Returns the content that the file had when it was read, for a later comparison.
     pub(crate) fn into_content(self) -> Content {
         self.memory.map_or(Content::Digest(self.scan.digest), Content::Bytes)
     }
@@ -299,7 +299,8 @@ impl<'a> Document<'a> {
         self.file
     }
 
-    /// Tells whether exactly the bytes were read that the file had when it was opened.
+    /// Tells whether the number of bytes that were read is the file's size when it was opened, or the read
+    /// was cut short.
     fn is_whole(&self) -> bool {
         self.is_cut || has_its_size(self.file.file(), self.file.size(), self.scan.size)
     }
@@ -315,8 +316,8 @@ impl<'a> Document<'a> {
         Scanned::new(self, &self.scan)
     }
 
-    /// Tells why the file is no text; `None` if it is text. Reads it again to say which encoding it looks
-    /// like.
+    /// Returns the reason why the file is not text; `None` if it is text. Reads the file again to find out
+    /// which encoding it looks like.
     pub fn not_text(&self) -> Result<Option<NotText>, ReadFault> {
         if let Some(offset) = self.scan.nul {
             let head = read_range(self, 0..self.size().min(4096))?;

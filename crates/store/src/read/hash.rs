@@ -12,16 +12,16 @@ use crate::access::place::{Bytes, OpenFile};
 use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::os;
 
-/// The largest file that is held in memory while a call works on it: one read gives one consistent state. A
-/// larger file is read in blocks, as often as needed, and a second thread hashes it. For a smaller file,
-/// starting that thread costs more than it saves.
+/// The maximum size in bytes of a file that is held in memory while a call works on it, so that it is read
+/// only once. A larger file is read in blocks, as often as needed, and a second thread hashes it. For a
+/// smaller file, starting that thread costs more than it saves.
 pub(crate) const SMALL: u64 = 1024 * 1024;
 
-/// The largest usual size of a page, in bytes. [`CHUNK`] is a multiple of it.
+/// The usual size of a memory page, in bytes. [`CHUNK`] is a multiple of it.
 const PAGE: usize = 4096;
 
-/// The number of blocks between the reader and the hasher. Each has [`CHUNK`] bytes; together they are all
-/// the memory that a read takes.
+/// The number of blocks that the reader and the hasher exchange. Each has [`CHUNK`] bytes; a read takes no
+/// other memory.
 const BLOCKS: usize = 3;
 
 /// Returns the digest of a whole file, up to the size that it had when it was opened.
@@ -29,16 +29,17 @@ pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
     digest_of_bytes(&file.bytes()).context(Operation::Read, file.path())
 }
 
-/// Returns the digest of a file that was opened past all caches
-/// ([`open_stored`](crate::os::stored::open_stored)). It covers all bytes, whatever size the file claims.
-/// Returns `None` if the file system does not allow such a read.
+/// Returns the digest of a file that [`open_stored`](crate::os::stored::open_stored) opened, so that its
+/// reads bypass all caches. The digest covers all bytes, whatever size the file has according to its
+/// metadata. Returns `None` if the file system does not allow such a read.
 pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
     digest_by(|block, offset| os::read_at(file, block, offset))
 }
 
-/// Returns the digest of the bytes that `read` returns for one block after the other, each at its offset.
+/// Returns the digest of the bytes that `read` returns. `read` is called for one block after another, with
+/// the block's offset.
 fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::Result<Option<Digest>> {
-    // A read past all caches needs a block that begins at a page boundary.
+    // A read that bypasses all caches needs a block that begins at a page boundary.
     let mut block = vec![0; CHUNK + PAGE];
     let begin = block.as_ptr().align_offset(PAGE);
     let block = block.get_mut(begin..begin + CHUNK).unwrap_or_default();
@@ -48,7 +49,8 @@ fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::R
             Ok(got) => {
                 hasher.update(block.get(..got).unwrap_or_default());
                 offset += got as u64;
-                // Only the last block is shorter. No further read could begin at its end.
+                // Only the last block is shorter. A further read could not begin at its end, which is no page
+                // boundary.
                 if got < CHUNK {
                     return Ok(Some(hasher.digest()));
                 }
@@ -65,11 +67,11 @@ pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
     Ok(read_and_hash(bytes, Hasher::default(), |_| Ok::<_, io::Error>(()))?.digest())
 }
 
-/// Reads a file from its first byte to the size it had when opened. Gives all bytes to `each` in order, and
-/// to `hasher` those that it does not have yet. Stops at the first error of `each` and returns it, so that a
-/// caller can cancel.
+/// Reads a file from its first byte to the size that it had when it was opened. Passes all bytes to `each` in
+/// order, and passes to `hasher` the bytes that the hasher does not have yet. Stops at the first error of
+/// `each` and returns it, which allows a caller to cancel.
 ///
-/// A file that shrinks meanwhile gives fewer bytes. So the caller must check that it is unchanged
+/// If the file shrinks meanwhile, there are fewer bytes. So the caller must check that the file is unchanged
 /// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the
 /// file.
 pub(crate) fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
@@ -100,7 +102,8 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Hasher, E> {
     thread::scope(|scope| {
-        // The channels are made inside the scope, so that an early return closes them, which ends the hasher.
+        // The channels are created inside the scope: an early return then closes them, which ends the hashing
+        // thread.
         let (to_hash, hash) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
@@ -128,7 +131,7 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
                 break;
             }
             block.truncate(got);
-            // While `each` works on this block, the hasher works on the one before.
+            // While `each` works on this block, the hasher works on the previous block.
             each(&block)?;
             to_hash.send(block).map_err(|_| gone())?;
             offset += got as u64;

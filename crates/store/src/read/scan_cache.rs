@@ -1,5 +1,5 @@
-//! Remembers the scans of files between reads, as long as the files have provably not changed. Nothing of it
-//! is on disk, and no edit relies on it.
+//! Remembers the scans of files between reads, as long as the files have provably not changed. The scans are
+//! only in memory, and no edit relies on them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -9,13 +9,13 @@ use mcp_text_editor_core::scan::Scan;
 
 use crate::os::identity::Identity;
 
-/// The number of scans that are remembered. Each takes at most a hundred kilobytes.
+/// The maximum number of scans that are remembered. Each takes at most a hundred kilobytes.
 const MAX: usize = 64;
 
-/// The scans of the files that were read last.
+/// The scans of the files that were read most recently.
 #[derive(Debug, Default)]
 pub(crate) struct ScanCache {
-    /// The entries, the one used last at the end.
+    /// The entries, from the least to the most recently used.
     entries: Mutex<Vec<Entry>>,
 }
 
@@ -27,7 +27,8 @@ struct Entry {
 }
 
 impl ScanCache {
-    /// Returns the scan of a file that was read with this label, if the file has not changed since.
+    /// Returns the remembered scan of a file that was read as the encoding `label`; `None` if there is none,
+    /// or if the file has changed since.
     pub(crate) fn get(&self, identity: &Identity, label: Option<Encoding>) -> Option<Scan> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let at = entries.iter().position(|entry| entry.is(identity, label))?;
@@ -39,16 +40,18 @@ impl ScanCache {
         scan
     }
 
-    /// Tells whether the scan of a file with this identity and this label is remembered.
+    /// Tells whether a scan of the file with exactly this identity, read as the encoding `label`, is
+    /// remembered.
     pub(crate) fn holds(&self, identity: &Identity, label: Option<Encoding>) -> bool {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.iter().any(|entry| entry.identity == *identity && entry.label == label)
     }
 
-    /// Remembers a scan that began at `began`, of a file that had this identity before and after it.
+    /// Remembers a scan that began at `began`. The file must have had this identity before and after the
+    /// scan.
     ///
-    /// A file that was changed just before the scan is not remembered. A change just after the scan would
-    /// leave no trace in the file's times, which come in steps.
+    /// If the file was changed just before the scan, the scan is not remembered. Timestamps are coarse: a
+    /// change just after the scan could leave them the same.
     pub(crate) fn put(&self, identity: Identity, label: Option<Encoding>, scan: &Scan, began: SystemTime) {
         if !identity.has_settled(began) {
             return;

@@ -1,4 +1,4 @@
-//! Makes [`Match`]es from the lines that the searcher finds, in portions: [`Collector`].
+//! Collects the lines that the searcher finds, and delivers them as [`Match`]es, in portions: [`Collector`].
 
 use std::fmt;
 use std::io;
@@ -18,11 +18,11 @@ use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 use crate::search::stoppable::Stoppable;
 
-/// The approximate number of bytes of matches that are delivered at once.
+/// The approximate size in bytes of a portion of matches.
 pub(crate) const PORTION: usize = 256 * 1024;
-/// The bytes that each line counts in addition to its text.
+/// The number of bytes that a line counts, in addition to its text, towards [`PORTION`].
 const LINE_OVERHEAD: usize = 128;
-/// The most lines of a match that are shown after the first one.
+/// The maximum number of lines of a match that are shown after its first line.
 const MOST_LINES: usize = 50;
 
 /// The settings of a search that are the same for every file.
@@ -36,34 +36,34 @@ pub(crate) struct SearchSettings<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Takes the matches of a file, in portions.
+/// Receives the matches of a file, in portions. `Break` ends the search.
 pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
 
 /// The reason why a file is not searched to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SearchFault {
-    /// The file is left out.
+    /// The file is left out, for this cause.
     Skip(Cause),
-    /// The search is stopped, or the file was removed.
+    /// The whole search is stopped, or the file was removed.
     Stop,
     /// The searcher ran out of memory for a line, or cannot decide whether the line matches.
     Searcher,
 }
 
 impl SearchFault {
-    /// Returns the fault that an error of the file means for the search.
+    /// Converts an error of the file to a fault of its search.
     pub(crate) fn of(error: &io::Error) -> Self {
         Self::of_kind(&StoreErrorKind::of(error))
     }
 
     pub(crate) fn of_kind(kind: &StoreErrorKind) -> Self {
         match kind {
-            // The file was removed since its name was read.
+            // The file was removed after its name was read.
             StoreErrorKind::NotFound => Self::Stop,
             StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
             StoreErrorKind::Changed => Self::Skip(Cause::Changed),
             StoreErrorKind::NotDownloaded => Self::Skip(Cause::Elsewhere),
-            // The errors for a socket or a FIFO are among these.
+            // These kinds include the errors for a socket or a FIFO.
             _ => Self::Skip(Cause::Unreadable),
         }
     }
@@ -77,23 +77,25 @@ impl From<io::Error> for SearchFault {
 
 impl SinkError for SearchFault {
     fn error_message<T: fmt::Display>(message: T) -> Self {
-        // The searcher passes the matcher's error on as text only.
+        // The searcher returns the matcher's error only as text.
         if message.to_string() == Halted::Undecided.to_string() { Self::Searcher } else { Self::Stop }
     }
 
     fn error_io(error: io::Error) -> Self {
-        // An error with a number of the system concerns the file. The only error of the searcher itself is a
-        // lack of memory for a line.
+        // An error with an error number of the system concerns the file. The searcher's own only error is
+        // that a line takes too much memory.
         if error.raw_os_error().is_some() { Self::of(&error) } else { Self::Searcher }
     }
 }
 
-/// The file that is searched, as a collector uses it.
+/// The operations of a searched file that its collector needs.
 pub(crate) trait SearchedFile {
-    /// Returns the digest of lines. `text` holds the lines as the search saw them, each with its LF.
+    /// Returns the digest of some lines; `None` if digests were not requested. `text` has the lines as the
+    /// search saw them, each with its LF.
     fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
-    /// Delivers matches, once it is known that the whole file is text.
+    /// Delivers matches. If it is not known yet whether the whole file is text, first finds that out or holds
+    /// the matches back.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
 
@@ -125,10 +127,10 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
     }
 
-    /// Adds lines in which something is found: their text, and the number of the first one.
+    /// Adds the lines of a match. `number` is the number of the first line, and `text` is the text of all.
     pub(crate) fn hit(&mut self, number: u64, text: &[u8]) -> Result<(), SearchFault> {
         if self.weight >= PORTION {
-            // The last match is kept, since context lines after it may follow.
+            // The last match is not delivered yet, since context lines after it may follow.
             let last = self.matches.pop();
             self.finish()?;
             self.matches.extend(last);
@@ -157,7 +159,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         Ok(())
     }
 
-    /// Returns a line with this number, cut if it is too long.
+    /// Returns a line with this number. A line that is too long is cut.
     fn line(&mut self, number: u64, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
         let number = LineNumber::from_index(number.saturating_sub(1));
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -191,7 +193,7 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
     }
 }
 
-/// A sink that only learns whether anything is found.
+/// A sink that only finds out whether there is a match.
 pub(crate) struct First {
     pub(crate) is_found: bool,
 }
@@ -205,8 +207,7 @@ impl Sink for First {
     }
 }
 
-/// Returns the part of a long line that is shown: some text before the hit, and more after it, about `most`
-/// bytes.
+/// Returns the part of a long line that is shown: about `most` bytes, some before the hit and more after it.
 fn part_of(line: &[u8], hit: usize, most: usize) -> (&[u8], Cut) {
     let is_start = |at: usize| line.get(at).is_none_or(|byte| !matches!(byte, 0x80..=0xBF));
     let start = hit.saturating_sub(most / 4).min(line.len().saturating_sub(most));

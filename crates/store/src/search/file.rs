@@ -1,4 +1,4 @@
-//! Searches one file: [`FileSearcher`]. A small file is read whole, a large one in blocks
+//! Searches one file: [`FileSearcher`]. A small file is read as a whole, a large file in blocks
 //! ([`crate::search::stream`]).
 
 use std::fs::File;
@@ -29,33 +29,33 @@ use crate::search::stoppable::Stoppable;
 use crate::search::stream;
 use crate::search::text::{self, TextForm};
 
-/// The most bytes of a line of a large file, since the searcher holds the whole line in memory.
+/// The maximum number of bytes of a line of a large file. The searcher holds a whole line in memory.
 pub(crate) const LONGEST_LINE: usize = 16 << 20;
 
 /// The result of the search of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
     Whole,
-    /// Nothing was found, but something would be if the pattern were read as the cause says.
+    /// Nothing was found, but something would be found if the pattern were interpreted as the cause says.
     Otherwise(Cause),
     Skipped(Cause),
-    /// The file was removed meanwhile, or nothing more is wanted.
+    /// The file was not searched, or not to its end: it was removed meanwhile, or the search was stopped.
     Not,
 }
 
-/// The maximum size of a file that is searched for the other readings of a pattern, too.
+/// The maximum size in bytes of a file that is searched for the pattern's other readings, too.
 const MAX_REREAD: u64 = 64 << 20;
 
-/// Searches files, one after the other, and reuses its buffers.
+/// Searches files, one after the other, and reuses its buffers for them.
 pub(crate) struct FileSearcher<'a> {
     settings: SearchSettings<'a>,
     searcher: Searcher,
     matcher: Stoppable<'a>,
-    /// The other readings of the pattern. Emptied once something is found: then nothing needs an explanation.
+    /// The other readings of the pattern, which explain why nothing is found. Empty once something was found.
     readings: Vec<(Cause, SearchSettings<'a>, Stoppable<'a>)>,
-    /// The most bytes of a file that is read whole.
+    /// The maximum size in bytes of a file that is read as a whole.
     small: u64,
-    /// The number of lines before and after each hit that are shown.
+    /// The numbers of context lines before and after each hit.
     around: [usize; 2],
     raw: Vec<u8>,
     text: Vec<u8>,
@@ -89,7 +89,7 @@ impl<'a> FileSearcher<'a> {
         }
     }
 
-    /// Searches a file. If the file changes meanwhile, calls `open` again and starts over, unless some
+    /// Searches a file. If the file changes meanwhile, calls `open` again and starts again, unless some
     /// matches were delivered already.
     pub(crate) fn search(&mut self, open: impl Fn() -> io::Result<File>, emit: Emit<'_>) -> Searched {
         let searched = of_one_state(|| {
@@ -121,8 +121,8 @@ impl<'a> FileSearcher<'a> {
         })
     }
 
-    /// Checks whether the pattern is found in the bytes of a file that holds NUL bytes. These count as line
-    /// ends, as in ripgrep.
+    /// Checks whether the pattern is found in the bytes of a binary file. NUL bytes count as line ends, as in
+    /// ripgrep.
     pub(crate) fn look(&mut self, open: impl Fn() -> io::Result<File>) -> Searched {
         let mut searcher = SearcherBuilder::new();
         searcher
@@ -163,7 +163,8 @@ impl<'a> FileSearcher<'a> {
         Ok(metadata.len())
     }
 
-    /// Returns the first reading of the pattern that has a hit in the file, which was just searched in vain.
+    /// Returns the first of the pattern's other readings that has a hit in the file, in which the pattern
+    /// itself was not found.
     fn reading_with_hit(&mut self, file: &File, size: u64) -> Option<Cause> {
         if self.readings.is_empty() || size > MAX_REREAD {
             return None;
@@ -187,7 +188,7 @@ impl<'a> FileSearcher<'a> {
                     ControlFlow::Break(())
                 })
             };
-            // If the file does not decode, no tool could show the hit.
+            // A hit counts only if the file decodes, since otherwise no tool could show the hit.
             first.is_found && (is_checked || text::is_utf8(text))
         };
         self.readings
@@ -198,7 +199,8 @@ impl<'a> FileSearcher<'a> {
 
     /// Reads a small file to the beginning of `raw`, and returns its length.
     fn read(&mut self, file: &File, size: u64) -> Result<usize, SearchFault> {
-        // With room for one more byte, the read of the last byte also shows whether the file ends there.
+        // The buffer has room for one more byte, so the last read also shows whether the file ends where its
+        // size says.
         let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
         if self.raw.len() < room {
             self.raw.resize(room, 0);
@@ -242,7 +244,7 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// A file in memory.
+/// A small file that is searched, in memory.
 struct Small<'a> {
     settings: SearchSettings<'a>,
     raw: &'a [u8],
@@ -251,7 +253,7 @@ struct Small<'a> {
     is_changed: bool,
     /// Whether the file is known to decode.
     is_checked: bool,
-    /// The lines of the file, read when they are first needed.
+    /// The scan of the file's lines, made when it is first needed.
     scan: Option<Scan>,
     emit: Emit<'a>,
 }
@@ -289,13 +291,13 @@ impl SearchedFile for Small<'_> {
     }
 }
 
-/// Calls `work`, which works on a file, again while the file changes, or if another machine has just replaced
-/// it.
+/// Calls `work`, which searches a file. Calls it again, a few times, if the file changed meanwhile or another
+/// machine has just replaced it.
 pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) -> Result<T, SearchFault> {
     let mut patience = Patience::default();
     for _ in 1..MAX_ATTEMPTS {
         match work() {
-            // These few pauses are shorter than the patience, so `wait` never returns `false`.
+            // These few pauses are shorter than the total waiting time, so `wait` never returns `false`.
             Err(SearchFault::Skip(Cause::Changed)) => patience.wait(),
             done => return done,
         };
@@ -303,7 +305,7 @@ pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) 
     work()
 }
 
-/// Opens a file to search it.
+/// Opens a file for a search.
 pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
     os::open_file_to_read(directory, name)
 }

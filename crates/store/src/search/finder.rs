@@ -1,5 +1,5 @@
-//! Finds the matches of a pattern in a text in memory, one after the other, and what their groups hold:
-//! [`Finder`]. Unlike the matcher of the searcher, it knows where each match begins and ends.
+//! Finds the matches of a pattern in a text in memory, one after the other, and the content of their groups:
+//! [`Finder`]. Unlike the searcher's matcher, the finder knows where each match begins and ends.
 
 use std::ops::{ControlFlow, Range};
 
@@ -13,32 +13,32 @@ use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 use crate::search::stop::{Halted, STEPS};
 
-/// The most bytes of a compiled pattern, as in the crate `regex`.
+/// The maximum size in bytes of a compiled pattern, the same as in the crate `regex`.
 pub(crate) const SIZE: usize = 10 << 20;
-/// The most bytes of the cache that each of a thread's automata fills while it searches, as in the crate
-/// `regex`.
+/// The maximum size in bytes of the cache that an automaton of a thread fills during a search, the same as in
+/// the crate `regex`.
 pub(crate) const CACHE: usize = 2 << 20;
-/// The most groups that may be nested.
+/// The maximum nesting depth of groups.
 pub(crate) const DEPTH: u32 = 250;
-/// The most bytes of a text that is matched as a whole, since it is in memory.
+/// The maximum number of bytes of a text that is matched as a whole, in memory.
 pub(crate) const LONGEST_TEXT: u64 = 8 << 20;
-/// The most steps of one search, which cannot be stopped: see [`STEPS`].
+/// The maximum number of steps of one call of the engine, which cannot be stopped: see [`STEPS`].
 const MOST_STEPS: usize = 16 * STEPS;
 
-/// A compiled pattern. A match lies within a line, unless `is_multiline`; `^` and `$` mean the start and end
-/// of a line.
+/// A compiled pattern. Unless `is_multiline` is set, a match lies within a line. `^` and `$` mean the start
+/// and end of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     regex: Regex,
     is_multiline: bool,
-    /// Whether it matches the empty text.
+    /// Whether the pattern matches the empty text.
     pub(crate) matches_empty: bool,
-    /// The most bytes of a text, or of a line, that is searched at once.
+    /// The maximum number of bytes of a line or, if `is_multiline` is set, of a text.
     longest: usize,
 }
 
 impl Finder {
-    /// Compiles the pattern of a request, which has this many states.
+    /// Compiles the pattern of a request. `states` is the pattern's number of states.
     pub(crate) fn of(search: &Search<'_>, states: usize) -> Result<Self, BadSearchPattern> {
         let hir = parse(search)?;
         let config = meta::Config::new().nfa_size_limit(Some(SIZE)).hybrid_cache_capacity(CACHE);
@@ -51,13 +51,14 @@ impl Finder {
         })
     }
 
-    /// Returns the groups, which have a number, and some a name.
+    /// Returns the pattern's groups. Each has a number, and some have a name.
     pub(crate) fn groups(&self) -> &GroupInfo {
         self.regex.group_info()
     }
 
-    /// Calls `each` with the place of each match, from left to right without overlap, and a function that
-    /// finds its groups. Fails if `is_over` says so, or the text or a line is too long.
+    /// Calls `each` with the byte range of each match, from left to right without overlap, and with a
+    /// function that finds the match's groups. Fails if `is_over` returns `true`, or if the text or a line is
+    /// too long.
     pub(crate) fn for_each(
         &self,
         text: &[u8],

@@ -1,5 +1,5 @@
-//! The globs of a request ([`Globs`]), and the lines of an ignore file. Both have the syntax of ripgrep, and
-//! are compiled by its crate `ignore`.
+//! Compiles the globs of a request ([`Globs`]) and the lines of ignore files. Both have the syntax of
+//! ripgrep, and are compiled by its crate `ignore`.
 
 use std::path::{MAIN_SEPARATOR, Path};
 
@@ -9,7 +9,7 @@ use mcp_text_editor_core::file_names::compositions;
 
 /// The maximum number of globs of a request.
 pub const MAX_GLOBS: usize = 256;
-/// The maximum bytes of all globs of a request together.
+/// The maximum number of bytes of all globs of a request together.
 pub const MAX_GLOB_BYTES: usize = 16 << 10;
 /// The maximum nesting of braces, since the compiler recurses into them.
 const MAX_BRACE_DEPTH: usize = 32;
@@ -17,34 +17,34 @@ const MAX_BRACE_DEPTH: usize = 32;
 /// The reason why the globs of a request are rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadGlobs {
-    /// There are too many.
+    /// There are too many globs; the field is their number.
     #[error("{0} globs, and the limit is {MAX_GLOBS}")]
     Many(usize),
-    /// They have too many bytes.
+    /// The globs together have too many bytes; the field is their number of bytes.
     #[error("globs of {0} bytes, and the limit is {MAX_GLOB_BYTES}")]
     Long(usize),
-    /// They take too much memory when compiled.
+    /// The compiled globs take too much memory.
     #[error("globs that take too much memory")]
     Large,
-    /// One is invalid. Holds its index and the reason.
+    /// A glob is invalid. The fields are its index and the reason.
     #[error("a glob that cannot be read: {1}")]
     Unreadable(usize, String),
 }
 
-/// The globs of a request. They only narrow the result: a file that is ignored stays left out even if a glob
-/// matches it.
+/// The globs of a request. They only narrow the result: an ignored file is left out even if a glob matches
+/// it.
 #[derive(Debug)]
 pub(crate) struct Globs {
     lines: Gitignore,
-    /// A fallback reading of the same globs: composed (Unicode NFC), without a leading `./`, and with literal
-    /// brackets and braces. `None` if that changes nothing.
+    /// A second interpretation of the same globs: composed (Unicode NFC), without a leading `./`, and with
+    /// literal brackets and braces. `None` if it is the same as the first, or invalid.
     fallback: Option<Gitignore>,
 }
 
 impl Globs {
-    /// Parses the globs. An absolute glob may begin with one of `roots`.
+    /// Parses the globs. An absolute glob that begins with one of `roots` is made relative to that root.
     pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadGlobs> {
-        // Globs that are too many or too long are not even copied.
+        // If the globs are too many or too long, they are not even copied.
         let length = globs.iter().map(|glob| glob.len()).sum();
         match () {
             () if globs.len() > MAX_GLOBS => return Err(BadGlobs::Many(globs.len())),
@@ -55,7 +55,8 @@ impl Globs {
         Ok(Self { lines: compile(&globs)?, fallback: fallback(&globs) })
     }
 
-    /// Whether the fallback reading of the globs wants a path. The parameters are those of [`Globs::want`].
+    /// Whether the globs, by their fallback reading, want a path. The parameters are those of
+    /// [`Globs::want`].
     pub(crate) fn want_by_fallback(&self, relative: &str, from: usize) -> bool {
         let Some(lines) = &self.fallback else { return false };
         let wants = |path: &str| {
@@ -66,10 +67,11 @@ impl Globs {
         of_root.or_else(|| relative.get(from..).filter(|_| from > 0).and_then(wants)) == Some(true)
     }
 
-    /// Whether the globs want a path, with a slash between names; `None` if they do not decide. The first
-    /// `from` bytes of the path lead to the start of the walk: globs are matched from there, too.
+    /// Whether the globs want a path, which has a slash between names; `None` if they do not decide. The
+    /// first `from` bytes of the path lead to the start of the walk. The globs are matched with the whole
+    /// path, and with the path from that start.
     pub(crate) fn want(&self, relative: &str, from: usize, is_directory: bool) -> Option<bool> {
-        // The globs have the syntax of an ignore file, and the opposite meaning.
+        // The globs have the syntax of an ignore file, but the opposite meaning.
         let of = |path: &str| verdict(&self.lines, path, is_directory);
         let from_start = relative.get(from..).filter(|_| from > 0).and_then(of);
         match (of(relative), from_start) {
@@ -80,7 +82,8 @@ impl Globs {
     }
 }
 
-/// Decides about a path by the last line that matches it: `false` if the line begins with `!`.
+/// Returns the verdict of the last line that matches a path: `false` if the line begins with `!`, otherwise
+/// `true`. Returns `None` if no line matches.
 pub(crate) fn verdict(lines: &Gitignore, path: &str, is_directory: bool) -> Option<bool> {
     match lines.matched(path, is_directory) {
         Match::None => None,
@@ -112,14 +115,14 @@ pub(crate) fn add_line(lines: &mut GitignoreBuilder, line: &str) -> Result<(), S
 fn compile(globs: &[String]) -> Result<Gitignore, BadGlobs> {
     let mut lines = GitignoreBuilder::new("");
     for (index, glob) in globs.iter().enumerate() {
-        // A glob that begins with `#` is not a comment.
+        // The `#` is escaped: a glob that begins with `#` is not a comment.
         let glob = if glob.starts_with('#') { &format!("\\{glob}") } else { glob };
         add_line(&mut lines, glob).map_err(|reason| BadGlobs::Unreadable(index, reason))?;
     }
     lines.build().map_err(|_| BadGlobs::Large)
 }
 
-/// Compiles the fallback reading; `None` if it is the same as the first one, or invalid.
+/// Compiles the fallback reading; `None` if it is the same as the first reading, or invalid.
 fn fallback(globs: &[String]) -> Option<Gitignore> {
     let read = |glob: &String| {
         let (mark, rest) = glob.strip_prefix('!').map_or(("", glob.as_str()), |rest| ("!", rest));
@@ -136,7 +139,8 @@ fn fallback(globs: &[String]) -> Option<Gitignore> {
     if read == globs && globs.iter().all(|glob| glob.is_ascii()) { None } else { compile(&read).ok() }
 }
 
-/// Converts a glob with an absolute path to one relative to its root. Returns any other glob unchanged.
+/// Converts a glob with an absolute path below a root to a glob relative to the root. Returns any other glob
+/// unchanged.
 fn from_root(glob: &str, roots: &[&Path]) -> String {
     let (mark, path) = glob.strip_prefix('!').map_or(("", glob), |path| ("!", path));
     let rest = roots.iter().find_map(|root| {

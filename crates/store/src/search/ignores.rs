@@ -2,8 +2,8 @@
 //!
 //! The syntax and the precedence are those of ripgrep:
 //! - `.rgignore` outranks `.ignore`, which outranks `.gitignore`, which outranks `.git/info/exclude`.
-//! - Among files of the same name, the deepest one outranks the others.
-//! - A `.gitignore` or `exclude` above a directory that has a `.git` does not apply in that directory.
+//! - Among files of the same name, a deeper file outranks those above it.
+//! - A `.gitignore` or `exclude` that is above a directory with a `.git` does not apply in that directory.
 //! - A `.gitignore` applies even without a `.git`.
 //! - Files above the root, and git's configuration, do not apply. Letter case matters.
 
@@ -19,24 +19,24 @@ use crate::os::patience::while_stale;
 use crate::search::globs::{add_line, verdict};
 use crate::search::start::WalkStart;
 
-/// The names of ignore files, the one with the highest rank first.
+/// The names of ignore files, from the highest to the lowest rank.
 pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// The directory in which git keeps its own files.
 pub(crate) const GIT: &str = ".git";
-/// The maximum bytes of all ignore files that apply in one directory: they take a hundred times as much
-/// memory when compiled.
+/// The maximum number of bytes of all ignore files that apply in one directory. Their compiled rules take a
+/// hundred times as much memory.
 const MAX_BYTES: usize = 64 << 10;
-/// The minimum that each of these files counts towards `MAX_BYTES`.
+/// The minimum number of bytes that each ignore file counts towards `MAX_BYTES`.
 const MIN_WEIGHT: usize = 1 << 10;
-/// The maximum bytes of a line: about the length of a path.
+/// The maximum number of bytes of a line: about the length of a path.
 const MAX_LINE: usize = 1 << 10;
 
-/// The rules that apply in a directory: those of its own ignore files, and of those above it.
+/// The rules that apply in a directory: those of its own ignore files, and of the ignore files above it.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
-    /// The rules of each of [`NAMES`], then those of `.git/info/exclude`.
+    /// The directory's own rules: those of each of [`NAMES`], then those of `.git/info/exclude`.
     files: [Option<Gitignore>; 4],
-    /// The weight of these files and of those above, in bytes.
+    /// The number of bytes that these files and the files above count towards `MAX_BYTES`.
     weight: usize,
     has_git: bool,
     /// The length in bytes of the path from the root to this directory, with the last separator.
@@ -44,7 +44,7 @@ pub(crate) struct Ignores {
     above: Option<Arc<Ignores>>,
 }
 
-/// The ignore files that a directory has.
+/// The ignore files that exist in a directory.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Present {
     pub(crate) files: [bool; 3],
@@ -53,7 +53,7 @@ pub(crate) struct Present {
 }
 
 impl Present {
-    /// Records the name of an entry of the directory.
+    /// Records the name of an entry of the directory, if it is an ignore file or `.git`.
     pub(crate) fn note(&mut self, name: &str) {
         if !name.starts_with('.') {
             return;
@@ -65,12 +65,13 @@ impl Present {
     }
 }
 
-/// Called with the name of each ignore file that is skipped, wholly or in part.
+/// A callback that gets the name of each ignore file that is skipped, wholly or in part.
 type OnSkipped<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
-    /// Returns the rules for a directory: those of its own files, which `present` lists, and those from
-    /// above. `relative` is its path from the root, with a slash between names and at its end, or empty.
+    /// Returns the rules for a directory: those of its own ignore files, which `present` lists, and those
+    /// from above. `relative` is the directory's path from the root, with a slash after each name; empty for
+    /// the root.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
@@ -121,8 +122,8 @@ impl Ignores {
     }
 
     /// Returns the rules above the start of a walk: those of the ignore files from the root to the directory
-    /// above the start, or none unless `is_honoured`. Also returns the path from the root to the start, with
-    /// a slash between names and at its end, or empty.
+    /// above the start, or no rules if `is_honoured` is not set. Also returns the path from the root to the
+    /// start, with a slash after each name; empty for the root.
     pub(crate) fn above(
         start: &WalkStart,
         is_honoured: bool,
@@ -142,8 +143,8 @@ impl Ignores {
         (ignores, relative)
     }
 
-    /// Whether a path is ignored. `relative` is the path from the root, and must lie in the directory of
-    /// these rules or below it.
+    /// Whether a path is ignored. `relative` is the path from the root. It must lie below the directory of
+    /// these rules.
     pub(crate) fn ignore(&self, relative: &str, is_directory: bool) -> bool {
         let mut verdicts: [Option<bool>; 4] = [None; 4];
         let mut is_beyond_git = false;
@@ -163,7 +164,7 @@ impl Ignores {
     }
 }
 
-/// Looks up which ignore files a directory has, for one whose entries are not listed.
+/// Looks up which ignore files a directory has. This is for directories whose entries are not listed.
 fn look_up(directory: &Dir) -> Present {
     let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
     Present { files: NAMES.map(is_there), git: is_there(GIT) }
@@ -177,8 +178,8 @@ struct IgnoreFile {
     is_cut: bool,
 }
 
-/// Reads an ignore file of at most `limit` bytes; `None` if there is no such file, or no rule in it. Follows
-/// no link, like git. Skips invalid lines, like ripgrep.
+/// Reads an ignore file of at most `limit` bytes. Returns `None` if there is no such file, or no rule in it.
+/// Follows no link, like git. Skips invalid lines, like ripgrep.
 fn read(directory: &Dir, name: &str, limit: usize) -> io::Result<Option<IgnoreFile>> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name), limit)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

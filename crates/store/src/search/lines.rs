@@ -1,4 +1,5 @@
-//! Finds the lines of a text in memory that hold matches over several lines: [`search`].
+//! Finds matches that may go over several lines, in a text in memory, and the lines that they touch:
+//! [`search`].
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use crate::search::finder::Finder;
 use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 
-/// Hands the lines of each match to the collector, with its context lines. Matches that share a line are one
+/// Passes the lines of each match, and its context lines, to the collector. Matches that share a line are one
 /// hit.
 pub(crate) fn search<F: SearchedFile>(
     finder: &Finder,
@@ -23,7 +24,7 @@ pub(crate) fn search<F: SearchedFile>(
     let searched = finder.for_each(text, &|| stop.load(Ordering::Relaxed), |at, _| {
         let touched = lines_of(text, &at);
         if touched.is_empty() {
-            // An empty match after the last line end is in no line.
+            // An empty match after the last line end is ignored, since it is in no line.
             return ControlFlow::Continue(());
         }
         match &mut waiting {
@@ -48,7 +49,7 @@ pub(crate) fn search<F: SearchedFile>(
     Ok(())
 }
 
-/// Returns the byte range of the lines that a match touches, with the end of the last line.
+/// Returns the byte range of the lines that a match touches, including the last line's end.
 fn lines_of(text: &[u8], at: &Range<usize>) -> Range<usize> {
     let before = text.get(..at.start).unwrap_or_default();
     let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
@@ -58,18 +59,20 @@ fn lines_of(text: &[u8], at: &Range<usize>) -> Range<usize> {
     start..memchr::memchr(b'\n', rest).map_or(text.len(), |end| last + end + 1)
 }
 
-/// The lines of a text. Those before the offset `at` were already handed on, or were skipped.
+/// The lines of a text. The lines before the offset `at` were already passed to the collector, or were
+/// skipped.
 struct Lines<'a> {
     text: &'a [u8],
     at: usize,
     /// The number of the line that begins at `at`.
     number: u64,
-    /// The number of lines to hand on before and after each hit.
+    /// The numbers of context lines before and after each hit.
     around: [usize; 2],
 }
 
 impl Lines<'_> {
-    /// Hands on the context lines after the previous hit, those before this hit, and the lines of this hit.
+    /// Passes on the context lines after the previous hit, the context lines before this hit, and the lines
+    /// of this hit.
     fn hit<F: SearchedFile>(
         &mut self,
         hit: &Range<usize>,
@@ -95,7 +98,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    /// Hands on the context lines after a hit, up to the next hit.
+    /// Passes on the context lines after a hit, up to the next hit.
     fn after<F: SearchedFile>(
         &mut self,
         end: usize,

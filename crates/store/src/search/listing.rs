@@ -20,15 +20,15 @@ use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{WalkStart, of_path};
 use crate::search::walk::{DirectoryName, Visitor, is_gone};
 
-/// Makes an entry of each file and directory that a walk visits, and hands it to the sink.
+/// Passes an entry for each file and directory that a walk visits to the sink.
 pub(crate) struct Lister<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) line_counts: bool,
-    /// Whether directories are listed, not only what is in them.
+    /// Whether directories themselves are listed, not only the files in them.
     pub(crate) has_directories: bool,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
-    /// Tells whether to continue. It is called often.
+    /// Tells whether to continue; `Break` ends the listing. It is called often.
     pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
     pub(crate) listed: u64,
     pub(crate) skipped: Skipped,
@@ -37,7 +37,7 @@ pub(crate) struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists the start of a walk itself.
+    /// Lists the start of a walk itself, not the entries below it.
     pub(crate) fn start(&mut self, start: &WalkStart) -> ControlFlow<()> {
         let name = start.file.as_deref().map_or(Path::new("."), Path::new);
         self.look(&start.directory, name, start.named.clone(), self.line_counts)
@@ -45,7 +45,7 @@ impl Lister<'_> {
 
     fn look(&mut self, directory: &Dir, name: &Path, path: String, counts: bool) -> ControlFlow<()> {
         (self.ask)()?;
-        // The entry was a file or directory when its name was read, but may be something else by now.
+        // The entry was a file or directory when its name was read, but may be of another kind by now.
         let metadata = match while_stale(|| directory.symlink_metadata(name)) {
             Ok(metadata) if metadata.is_file() || metadata.is_dir() => metadata,
             Err(error) if !is_gone(&error) => {
@@ -73,7 +73,8 @@ impl Lister<'_> {
         taken
     }
 
-    /// Returns the number of lines of a file, if it is text; `Break` if nothing more is wanted.
+    /// Returns the number of lines of a file; `None`, after recording why, if the file is not text or cannot
+    /// be read. Returns `Break` if the listing is to end.
     fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
         let counted = of_one_state(|| {
             let file = open(directory, name)?;
@@ -97,7 +98,8 @@ impl Lister<'_> {
                     && file.is_unchanged().unwrap_or(true)
             };
             let cause = match () {
-                // The reading of a binary file stopped at its NUL, so nothing else is known of the file.
+                // The read of a binary file stopped at its first NUL, so nothing else is known about the
+                // file.
                 () if scan.nul.is_some() => Cause::Binary,
                 () if is_generated() => Cause::Special,
                 () if scan.undecodable.is_some() => Cause::Undecodable,
@@ -110,7 +112,7 @@ impl Lister<'_> {
             Err(SearchFault::Skip(cause)) => cause,
             Err(SearchFault::Stop | SearchFault::Searcher) => {
                 (self.ask)()?;
-                // The file was removed since its name was read.
+                // The file was removed after its name was read.
                 Cause::Unreadable
             }
         };
@@ -188,8 +190,8 @@ mod tests {
     use crate::search::walk::Node;
     use crate::tests::world::opened;
 
-    /// Returns what is listed and what is left out of a directory with the file `file` and the directory
-    /// `directory`.
+    /// Returns what is listed, and what is left out, in a directory that has the file `file` and the
+    /// directory `directory`.
     fn listed(
         ask: ControlFlow<()>,
         calls: impl FnOnce(&mut Lister<'_>, &Arc<Node>),
@@ -237,7 +239,7 @@ mod tests {
         assert_eq!((lines, skipped.count(Cause::Elsewhere)), (vec![Some(2), None, None], 1));
     }
 
-    /// The entry was a file when it was looked at.
+    /// The entry was a file when it was looked up, but no longer is when its lines are counted.
     #[test]
     fn what_can_no_longer_be_read_has_no_number_of_lines() {
         let (entries, skipped) = listed(ControlFlow::Continue(()), |lister, node| {

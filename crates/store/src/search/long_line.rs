@@ -1,7 +1,7 @@
-//! Finds a pattern in one long line, and checks now and then whether to stop: [`LongLine`].
+//! Finds a pattern in one long line, and checks regularly whether to stop: [`LongLine`].
 //!
-//! A lazy automaton of the crate `regex-automata` is driven byte by byte. It knows where a match ends, but
-//! not where it begins, and it cannot decide a Unicode word boundary beside characters beyond ASCII.
+//! A lazy automaton of the crate `regex-automata` is driven byte by byte. It finds where a match ends, but
+//! not where the match begins, and it cannot decide a Unicode word boundary next to a non-ASCII character.
 
 use regex_automata::Input;
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -16,7 +16,7 @@ pub(crate) struct LongLine<'a> {
     stop: &'a dyn Stop,
     /// The maximum number of steps between two checks whether to stop.
     steps: usize,
-    /// The lazy automaton, built when it is first needed.
+    /// The lazy automaton and its cache, built when they are first needed.
     automaton: Option<(DFA, Cache)>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> LongLine<'a> {
         Self { states, stop, steps, automaton: None }
     }
 
-    /// Returns the end of the match that ends first in the line; `None` if the pattern is not found.
+    /// Returns the end of the match that ends first in the line; `None` if the line has no match.
     pub(crate) fn find_end(&mut self, line: &[u8]) -> Result<Option<usize>, Halted> {
         if self.automaton.is_none() {
             self.automaton = automaton(self.states);
@@ -33,7 +33,8 @@ impl<'a> LongLine<'a> {
         let (automaton, cache) = self.automaton.as_mut().ok_or(Halted::Undecided)?;
         let start = automaton.start_state_forward(cache, &Input::new(line));
         let mut state = start.map_err(|_| Halted::Undecided)?;
-        // At worst, each byte is new in its state, and is then followed from every state of the pattern.
+        // In the worst case, each byte needs a new state of the automaton, which takes one step for every
+        // state of the pattern.
         let each = self.states.states().len();
         let length = (self.steps / each).max(1);
         for (block, from) in line.chunks(length).zip((0..).step_by(length)) {
@@ -56,7 +57,7 @@ impl<'a> LongLine<'a> {
     }
 }
 
-/// Returns the lazy automaton of a pattern, if there can be one.
+/// Returns the lazy automaton of a pattern and its cache; `None` if the automaton cannot be built.
 fn automaton(states: &NFA) -> Option<(DFA, Cache)> {
     let config =
         DFA::config().cache_capacity(CACHE).skip_cache_capacity_check(true).unicode_word_boundary(true);

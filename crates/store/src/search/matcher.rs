@@ -10,30 +10,30 @@ use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 use crate::search::skipped::Cause;
 
-/// The most bytes of a pattern. While it is parsed, each byte can take 15 KiB of memory (`(?i)\PL` is a class
+/// The maximum number of bytes of a pattern. Parsing can take 15 KiB of memory per byte (`(?i)\PL` is a class
 /// of a thousand ranges).
 const LONGEST: usize = 4 << 10;
-/// The most bytes of a pattern for which other readings are tried, too.
+/// The maximum number of bytes of a pattern whose other readings are tried, too.
 const LONGEST_READ_OTHERWISE: usize = 1 << 10;
-/// The maximum of a pattern's number of states times the number of ends of its groups. One engine of the
-/// crate `regex` has a table of this size for each thread.
+/// The maximum product of the number of a pattern's states and twice the number of its groups. An engine of
+/// the crate `regex` has a table of this size for each thread.
 const SLOTS: usize = 1 << 20;
 
-/// A compiled pattern. `^` and `$` mean the start and end of a line. Only a match of the finder can go across
-/// a line end.
+/// A compiled pattern. `^` and `$` mean the start and end of a line. Only matches of `finder` can go across a
+/// line end.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    /// The matcher of the searcher.
+    /// The matcher that the searcher uses.
     pub(crate) regex: RegexMatcher,
     /// The states of the same pattern, which [`LongLine`](crate::search::long_line::LongLine) follows step by
     /// step. In a text of several lines, they might find more than `regex`.
     pub(crate) states: NFA,
-    /// The finder of matches over several lines, if these are wanted.
+    /// The finder of matches over several lines; `None` if such matches are not wanted.
     pub(crate) finder: Option<Finder>,
-    /// Whether it holds characters beyond ASCII, which a file that does not decode cannot hold.
+    /// Whether the pattern has non-ASCII characters, which cannot be found in a file that does not decode.
     pub(crate) is_beyond_ascii: bool,
-    /// Other patterns that the request may have meant. A hit of one explains why nothing is found. They have
-    /// no readings of their own.
+    /// Other patterns that the client may have meant. If one of them has a hit, that explains why the pattern
+    /// itself is not found. They have no readings of their own.
     pub(crate) readings: Vec<(Cause, Pattern)>,
 }
 
@@ -74,7 +74,7 @@ fn readings(search: &Search<'_>) -> Vec<(Cause, Pattern)> {
     if let (Some(pattern), false) = (with_alternatives(pattern), literal) {
         read(Cause::AlternativesReading, &pattern, false);
     }
-    // If the only special character is a dot, the expression also finds the literal text.
+    // If a dot is the only special character, the expression itself also finds the literal text.
     if !literal && pattern.contains(['\\', '+', '*', '?', '(', '|', '[', '{', '^', '$']) {
         read(Cause::LiteralReading, pattern, true);
     } else if literal && ["|", "\\", ".*", ".+", "[^"].iter().any(|sign| pattern.contains(sign)) {
@@ -87,8 +87,8 @@ fn readings(search: &Search<'_>) -> Vec<(Cause, Pattern)> {
     readings
 }
 
-/// Returns an expression with `|` in place of each `\|`, by which `grep` separates alternatives; `None` if it
-/// has no `\|`.
+/// Returns the pattern with `|` in place of each `\|`, which separates alternatives in `grep`; `None` if the
+/// pattern has no `\|`.
 fn with_alternatives(pattern: &str) -> Option<String> {
     let mut written = String::with_capacity(pattern.len());
     let mut is_escaped = false;
@@ -114,7 +114,7 @@ fn regex(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPattern> {
         .nest_limit(DEPTH);
     builder.build(search.pattern).map_err(|error| match error.kind() {
         ErrorKind::NotAllowed(_) => BadSearchPattern::LineEnd,
-        // This error has no kind of its own, only a text.
+        // This error has no separate kind, only a text.
         ErrorKind::Regex(why) if why.contains("exceeds size limit") => BadSearchPattern::TooLarge,
         _ => BadSearchPattern::Regex(error.to_string()),
     })
@@ -133,6 +133,6 @@ fn states(search: &Search<'_>) -> Result<NFA, BadSearchPattern> {
         .nest_limit(DEPTH);
     let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE));
     let states = thompson::Compiler::new().syntax(syntax).configure(config).build(&pattern);
-    // The pattern is valid, since the other engine has read it. So only its size can be at fault.
+    // The pattern is valid, since the other engine has accepted it. So the only possible error is its size.
     states.map_err(|_| BadSearchPattern::TooLarge)
 }

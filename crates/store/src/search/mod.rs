@@ -1,5 +1,5 @@
-//! Finds text in the files of the roots, and lists them. This works as in ripgrep, but by directory handles,
-//! so that no file is opened by a whole path.
+//! Finds text in the files of the roots, and lists the files. This works as in ripgrep, except that files are
+//! opened relative to directory handles, never by a whole path.
 
 pub(crate) mod deliver;
 pub(crate) mod file;

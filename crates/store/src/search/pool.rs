@@ -1,10 +1,10 @@
-//! Searches on several threads ([`search`]): one walks, some search, and the caller's thread receives the
-//! matches in the order of the walk.
+//! Searches on several threads ([`search`]): one thread walks, some search, and the caller's thread receives
+//! the matches in the order of the walk.
 //!
 //! Files are searched in batches. Each batch has its own channel for results, and the caller's thread gets
 //! the receivers of these channels in the order of the walk. Workers take batches in the same order, so the
-//! first batch is always in progress or done. All channels are bounded, so memory grows neither with the tree
-//! nor with the matches.
+//! batch for which the caller's thread waits is always in progress or done. The number of batches and of
+//! results in the channels is bounded, so memory grows neither with the tree nor with the matches.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,17 +27,18 @@ use crate::search::workers::WORKERS;
 
 /// The maximum number of files in a batch.
 const MAX_FILES: usize = 48;
-/// The maximum number of directories of the files in a batch. All stay open until the batch is done.
+/// The maximum number of different directories of the files in a batch. All of them stay open until the batch
+/// is done.
 const MAX_DIRECTORIES: usize = 12;
 /// The maximum number of batches that wait for the caller's thread.
 const MAX_BATCHES: usize = 32;
-/// The maximum number of portions of matches that wait in each of them.
+/// The maximum number of portions of matches that wait in each batch's channel.
 const MAX_PORTIONS: usize = 2;
 /// The interval at which the caller's thread checks whether to continue.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The counts of a search, up to the last matches that the caller received. So they do not depend on how far
-/// the threads are ahead.
+/// the search threads are ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) files: u64,
@@ -51,8 +52,8 @@ impl Tally {
     }
 }
 
-/// Searches the files below the starts. Calls both functions on the caller's thread: `check` often, to find
-/// out whether to continue, and `sink` with the matches.
+/// Searches the files below the starts. Calls `sink` with the matches, and often calls `check`, which tells
+/// whether to continue; both on the caller's thread.
 pub(crate) fn search(
     starts: &[WalkStart],
     rules: &Rules<'_>,
@@ -61,14 +62,14 @@ pub(crate) fn search(
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
     check: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> io::Result<Tally> {
-    // Without this, a small tree would be searched before the first check.
+    // Without this check, a small tree would be searched before the first check.
     if check().is_break() {
         return Ok(Tally::default());
     }
     let workers = WORKERS.take();
     let (mut batches, order, queue) = Batches::new(settings.stop);
-    // The last worker drops the queue. Otherwise the caller's thread would wait for batches that nobody
-    // takes.
+    // Only the workers own the queue, so the last worker drops it. Otherwise the caller's thread could wait
+    // for batches that nobody takes.
     let queue = Arc::new(Mutex::new(queue));
     thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
@@ -82,7 +83,7 @@ pub(crate) fn search(
             let work = move || work(&queue, settings, request);
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,
-                // The search continues with the threads that were started.
+                // If at least one thread was started, the search continues with those.
                 (Err(_), Ok(1..)) => break,
                 (Err(error), _) => spawned = Err(error),
                 (Ok(_), Err(_)) => {}
@@ -105,13 +106,14 @@ struct Task {
     shown_path: Option<String>,
 }
 
-/// Files to search, and the channel for the results.
+/// Files to search, and the channel for their results.
 struct Batch {
     tasks: Vec<Task>,
     results: SyncSender<BatchResult>,
 }
 
-/// The counts of files that were searched or skipped, and then the matches of the file after them.
+/// The counts of files that were searched or skipped, and then the matches of the next file; `None` if there
+/// is none.
 struct BatchResult {
     before: Tally,
     matches: Option<FileMatches>,
@@ -142,7 +144,7 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: SearchSettings<'_>, request: &
                 }
             });
             if outcome == Searched::Skipped(Cause::Binary) && task.shown_path.is_some() {
-                // The call named this file, so the reply gives the exact reason.
+                // The call named this file, so the reply says whether its bytes have a match.
                 outcome = searcher.look(open_file);
             }
             match outcome {
@@ -164,7 +166,7 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: SearchSettings<'_>, request: &
     }
 }
 
-/// Delivers the matches in order, until there are no more or the search is stopped.
+/// Delivers the matches in order, until there are no more or the search is stopped. Returns the counts.
 fn take(
     order: &Receiver<Receiver<BatchResult>>,
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
@@ -177,7 +179,7 @@ fn take(
                 ControlFlow::Continue(Some(BatchResult { before, matches })) => {
                     done.join(before);
                     if matches.is_some_and(|matches| sink(matches).is_break()) {
-                        // This counts the file in which the sink ended the search.
+                        // The file in which the sink ended the search counts, too.
                         done.files += 1;
                         return done;
                     }
@@ -191,7 +193,7 @@ fn take(
 }
 
 /// Waits for the next message of a channel, and checks meanwhile whether to continue. Returns `None` if the
-/// channel is closed.
+/// channel is closed, and `Break` if the check says so.
 fn receive<T>(
     channel: &Receiver<T>,
     check: &mut dyn FnMut() -> ControlFlow<()>,
@@ -217,8 +219,8 @@ struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Returns also the receivers of the batches' results, in the order of the walk, and the batches for the
-    /// workers.
+    /// Returns the collector; the receiver of the batches' result channels, in the order of the walk; and the
+    /// receiver of the batches for the workers.
     fn new(stop: &'a AtomicBool) -> (Self, Receiver<Receiver<BatchResult>>, Receiver<Batch>) {
         let (order, results) = mpsc::sync_channel(MAX_BATCHES);
         let (queue, batches) = mpsc::channel();
@@ -227,13 +229,13 @@ impl<'a> Batches<'a> {
         (batches_of_walk, results, batches)
     }
 
-    /// Hands the batch to the workers. Waits while the channel is full.
+    /// Passes the batch to the workers. Waits while too many batches wait for the caller's thread.
     fn send(&mut self) -> ControlFlow<()> {
         self.directories = 0;
         let (results, received) = mpsc::sync_channel(MAX_PORTIONS);
         let before = Tally { files: 0, skipped: std::mem::take(&mut self.skipped) };
         let batch = Batch { tasks: std::mem::take(&mut self.tasks), results };
-        // The channel of a new batch is empty, so this does not wait.
+        // The channel of a new batch is empty, so the first `send` does not wait.
         let is_sent = batch.results.send(BatchResult { before, matches: None }).is_ok()
             && self.order.send(received).is_ok()
             && (batch.tasks.is_empty() || self.queue.send(batch).is_ok());
@@ -325,7 +327,8 @@ mod tests {
             let stop = AtomicBool::new(false);
             let (batches, order, queue) = Batches::new(&stop);
             send(batches, directories, files);
-            // The last batch may have no files, but only what the walk left out after the batch before.
+            // The last batch may have no files, only the entries that the walk left out after the previous
+            // batch.
             let sizes: Vec<_> = queue.iter().map(|batch| batch.tasks.len()).collect();
             assert!((sizes.len()..=sizes.len() + 1).contains(&order.iter().count()));
             sizes

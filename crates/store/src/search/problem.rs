@@ -1,9 +1,9 @@
-//! The reasons why a search or a listing is refused: [`SearchProblem`].
+//! Defines the reasons why a search or a listing is refused: [`SearchProblem`].
 
 use crate::edit::Reason;
 use crate::search::globs::BadGlobs;
 
-/// The reasons why a search or a listing is refused, or was stopped.
+/// The error of a search or a listing that was refused or cancelled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -27,7 +27,8 @@ pub enum SearchProblem {
     /// The globs are invalid, or too many or too large.
     #[error(transparent)]
     Globs(BadGlobs),
-    /// The named path cannot be searched or listed, no encoding has that label, or the call was cancelled.
+    /// A path of the request cannot be searched or listed, no encoding has the request's label, or the call
+    /// was cancelled.
     #[error("{reason}")]
     Refused {
         /// The index of the path in the request; 0 if the reason concerns no path.
@@ -40,7 +41,7 @@ pub enum SearchProblem {
 /// The reason why a pattern cannot be searched for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadSearchPattern {
-    /// It has too many bytes.
+    /// The pattern has too many bytes.
     #[error("the pattern has {bytes} bytes, and may have {most}")]
     TooLong {
         /// The number of bytes of the pattern.
@@ -48,19 +49,20 @@ pub enum BadSearchPattern {
         /// The maximum number of bytes.
         most: usize,
     },
-    /// It takes too much memory when compiled, for example by its repetitions or groups.
+    /// The compiled pattern takes too much memory, for example because of its repetitions or groups.
     #[error("the pattern takes too much memory once it is compiled")]
     TooLarge,
-    /// It is no regular expression. The text is the message of the crate `regex`, in one or several lines.
+    /// The pattern is not a valid regular expression. The field is the message of the crate `regex`, which
+    /// has one or several lines.
     #[error("{0}")]
     Regex(String),
-    /// It matches the empty text, so that there is nothing to replace.
+    /// The pattern matches the empty text, which cannot be replaced.
     #[error("the pattern matches the empty text")]
     Empty,
-    /// The new text names a group that the pattern does not have.
+    /// The replacement text names a group that the pattern does not have; the field is the group.
     #[error("the pattern has no group {0}")]
     Group(String),
-    /// It can match only across a line end.
+    /// The pattern has a line end, so it could match only across lines.
     #[error("the pattern holds a line end, and a match is within one line")]
     LineEnd,
 }

@@ -16,18 +16,18 @@ use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 use crate::search::stop::Halted;
 
-/// A compiled pattern, and what replaces its matches.
+/// A compiled pattern, and the text that replaces its matches.
 #[derive(Debug)]
 pub(crate) struct Replacing<'a> {
     finder: Finder,
-    /// The new text, with the pattern's groups as `$1` or `${name}` if `has_groups`.
+    /// The new text. If `has_groups` is set, `$1` or `${name}` in it stands for a group of the pattern.
     new: &'a str,
     has_groups: bool,
 }
 
 impl<'a> Replacing<'a> {
-    /// Compiles the pattern of a request. Refuses one that matches the empty text, and a group in `new` that
-    /// the pattern does not have.
+    /// Compiles the pattern of a request. Fails if the pattern matches the empty text, or if `new` names a
+    /// group that the pattern does not have.
     pub(crate) fn of(search: &Search<'_>, pattern: &Pattern, new: &'a str) -> Result<Self, BadSearchPattern> {
         let finder = Finder::of(search, pattern.states.states().len())?;
         if finder.matches_empty {
@@ -98,7 +98,7 @@ fn index_of(groups: &GroupInfo, name: &str) -> Option<usize> {
     groups.to_index(PatternID::ZERO, name)
 }
 
-/// Refuses the first group of a new text that the pattern does not have.
+/// Fails if the new text names a group that the pattern does not have; the error has the first such group.
 fn check(new: &str, groups: &GroupInfo) -> Result<(), BadSearchPattern> {
     let count = groups.group_len(PatternID::ZERO);
     let missing = std::cell::RefCell::new(None);

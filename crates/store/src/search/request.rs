@@ -1,4 +1,4 @@
-//! The request of a search or a listing, and its results: data only.
+//! Defines the requests of searches and listings, and their results. It has only data.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -13,45 +13,45 @@ use crate::search::skipped::Skipped;
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Search<'a> {
-    /// A regular expression, in the notation of the crate `regex`; or a literal text.
+    /// A regular expression, in the notation of the crate `regex`, or a literal text.
     pub pattern: &'a str,
     /// Whether `pattern` is a literal text.
     pub literal: bool,
-    /// Whether a match may go over several lines. Then a file is matched as a whole, and left out if it has
-    /// more than 8 MiB, or the pattern is too complex for its size.
+    /// Whether a match can go over several lines. If so, each file is matched as a whole, and is left out if
+    /// it has more than 8 MiB, or if the pattern is too complex for a file of its size.
     pub multiline: bool,
-    /// Whether letter case does not count.
+    /// Whether letter case is ignored.
     pub ignore_case: bool,
-    /// Absolute paths of files and directories, as the client named them; empty for all roots. A path here is
-    /// searched even if an ignore file names it, and may be a link.
+    /// Absolute paths of files and directories, as the client named them; empty for all roots. Such a path is
+    /// searched even if an ignore file names it. It can be a link.
     pub paths: &'a [&'a str],
-    /// The globs that choose files, as `rg -g` takes them: in the notation of an ignore file, where `!`
-    /// leaves out. Each counts from the root, or from the directory in `paths`, or is absolute. Globs only
-    /// narrow the result. Unlike with `rg -g`, a file that an ignore file names is left out even if a glob
-    /// matches.
+    /// The globs that select files, as in `rg -g`: in the notation of an ignore file, where `!` excludes.
+    /// Each glob is relative to the root or to the directory in `paths`, or is absolute. Globs only narrow
+    /// the result. Unlike with `rg -g`, a file that an ignore file names is left out even if a glob matches.
     pub glob: &'a [&'a str],
     /// The label of the files' encoding, as the client named it. With `None`, the byte order mark of each
-    /// file decides; without one, it is UTF-8.
+    /// file decides; a file without a mark is read as UTF-8.
     pub encoding: Option<&'a str>,
-    /// The number of lines before each hit that are shown, too.
+    /// The number of context lines before each hit.
     pub before: u64,
-    /// The number of lines after each hit that are shown, too.
+    /// The number of context lines after each hit.
     pub after: u64,
     /// Whether each hit is shown with the digest of its line.
     pub hashes: bool,
-    /// The approximate number of bytes of a line's text that are shown, at least 64. A longer line is cut
-    /// around the hit.
+    /// The approximate maximum number of bytes of a line that are shown; a value below 64 counts as 64. Of a
+    /// longer line, only a part around the hit is shown.
     pub max_line_bytes: usize,
-    /// The most bytes of a file whose hits are wanted; a larger one is left out. `None` for no limit.
+    /// The maximum size in bytes of a file whose hits are wanted; a larger file is left out. `None` for no
+    /// limit.
     pub max_file_bytes: Option<u64>,
-    /// The time after which the search ends with what it has found; `None` for no limit.
+    /// The time after which the search ends with the hits found so far; `None` for no limit.
     pub time_limit: Option<Duration>,
-    /// Counts the files that were searched, while the search runs.
+    /// A counter of the files that have been searched, which is updated while the search runs.
     pub progress: Option<&'a AtomicU64>,
 }
 
 impl<'a> Search<'a> {
-    /// Makes a search for a regular expression in all roots.
+    /// Returns a request to search all roots for a regular expression.
     #[must_use]
     pub fn new(pattern: &'a str) -> Self {
         Self {
@@ -73,37 +73,37 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The lines of one file in which something was found, in order. A file with very many hits comes in several
-/// portions, one after the other.
+/// The lines of one file in which something was found, in order. A file with very many hits is delivered in
+/// several portions, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FileMatches {
-    /// The absolute path of the file: the path that the client named, or that of the root as it was
-    /// configured, and the names below it.
+    /// The absolute path of the file: the path that the client named, or the configured path of the root,
+    /// followed by the names below it.
     pub file_path: String,
-    /// Its real path.
+    /// The file's real path.
     pub real_path: PathBuf,
     /// The lines, at least one.
     pub matches: Vec<Match>,
 }
 
-/// A line in which something was found, or the lines of a match over several lines, with the context lines. A
-/// context line between two close hits is shown once.
+/// A line with a match, or the lines of a match over several lines, with the context lines. A context line
+/// between two close hits is shown only with one of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Match {
-    /// The line, or the first one of several.
+    /// The line, or the first of several lines.
     pub line: TextLine,
-    /// The number of the last line.
+    /// The number of the match's last line.
     pub end: LineNumber,
-    /// The lines after the first one up to the last one, at most 50 of them.
+    /// The match's lines after the first, at most 50 of them.
     pub rest: Vec<TextLine>,
-    /// The SHA-256 of the lines' bytes with terminators: the `range_hash` that a read of these lines has.
-    /// `None` if it was not requested.
+    /// The SHA-256 of the lines' bytes with terminators, the same as the `range_hash` of a read of these
+    /// lines. `None` if it was not requested.
     pub range_hash: Option<Digest>,
-    /// The context lines before it, without those that were shown with the previous hit.
+    /// The context lines before the match, except those that were shown with the previous hit.
     pub before: Vec<TextLine>,
-    /// The context lines after it, without those that are hits themselves.
+    /// The context lines after the match, except lines that are hits themselves.
     pub after: Vec<TextLine>,
 }
 
@@ -113,18 +113,18 @@ pub struct Match {
 pub struct TextLine {
     /// Its number.
     pub number: LineNumber,
-    /// Its text, without its terminator. If the line is cut, this is only a part of it.
+    /// The line's text without its terminator; only a part of it if the line is cut.
     pub text: String,
-    /// The cut; `None` if `text` is the whole line.
+    /// The position of the part that is shown; `None` if `text` is the whole line.
     pub cut: Option<Cut>,
 }
 
-/// The part of a long line that is shown.
+/// The position of the part of a long line that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
-    /// The character of the line with which the text begins, from 1.
+    /// The number of the line's character with which the text begins, counted from 1.
     pub from_char: u64,
-    /// The number of characters of the line.
+    /// The number of characters of the whole line.
     pub line_length: u64,
 }
 
@@ -135,9 +135,9 @@ pub struct SearchSummary {
     /// The number of files that were searched, including the one at which the sink ended the search; or the
     /// number of entries that were listed.
     pub files: u64,
-    /// The files that were left out so far, by cause. What the request itself or an ignore file leaves out,
-    /// and what other readings of the request would find, is included only if nothing was found. Like
-    /// `files`, this does not depend on the timing of threads, unless the time limit ended the search.
+    /// The files that were left out so far, by cause. Files that the request itself or an ignore file leaves
+    /// out, and files with hits by other readings of the request, are included only if nothing was found.
+    /// Like `files`, this does not depend on the timing of threads, unless the time limit ended the search.
     pub skipped: Skipped,
     /// The reason why the search or listing ended.
     pub end: End,
@@ -148,9 +148,9 @@ pub struct SearchSummary {
 pub enum End {
     /// Everything was searched or listed.
     Complete,
-    /// The sink ended it.
+    /// The sink ended the search or listing: it has received enough.
     Enough,
-    /// The time limit ended it.
+    /// The time limit ended the search or listing.
     TimeLimit,
 }
 
@@ -160,24 +160,25 @@ pub struct List<'a> {
     /// The absolute path of a directory, whose entries are listed, or of a file. With `None`, the roots
     /// themselves are the entries.
     pub path: Option<&'a str>,
-    /// The globs that choose files: see [`Search::glob`]. With globs, directories are not listed, only the
+    /// The globs that select files: see [`Search::glob`]. With globs, directories are not listed, only the
     /// files in them.
     pub glob: &'a [&'a str],
-    /// The number of levels. 1 lists only the entries of the directory, and `None` everything below it.
-    /// Without `path`, 0 and `None` list only the roots.
+    /// The number of levels: 1 lists only the entries of the directory itself, and `None` lists everything
+    /// below it. Without `path`, 0 and `None` list only the roots.
     pub depth: Option<u64>,
-    /// Whether files that ignore files name are listed, too. `.git` never is.
+    /// Whether files that ignore files name are listed, too. `.git` is never listed.
     pub include_ignored: bool,
     /// Whether the lines of each file are counted. This reads the whole file.
     pub line_counts: bool,
-    /// The time after which the listing ends with what it has; `None` for no limit.
+    /// The time after which the listing ends with the entries found so far; `None` for no limit.
     pub time_limit: Option<Duration>,
-    /// Counts the entries that were listed, while the listing runs.
+    /// A counter of the entries that have been listed, which is updated while the listing runs.
     pub progress: Option<&'a AtomicU64>,
 }
 
 impl<'a> List<'a> {
-    /// Makes a listing of everything below a directory, without ignored files; with `None`, of the roots.
+    /// Returns a request to list everything below a directory, without ignored files, or, with `None`, the
+    /// roots.
     #[must_use]
     pub fn new(path: Option<&'a str>) -> Self {
         Self {
@@ -192,20 +193,20 @@ impl<'a> List<'a> {
     }
 }
 
-/// A file or directory.
+/// An entry of a listing: a file or directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ListEntry {
     /// Its absolute path, as in [`FileMatches::file_path`].
     pub path: String,
-    /// The kind of the entry; for a link, that of its target.
+    /// The kind of the entry; for a link, the kind of its target.
     pub kind: EntryKind,
-    /// The size of a file in bytes.
+    /// The size of a file in bytes; `None` for a directory.
     pub bytes: Option<u64>,
-    /// The time of the last change of its content, if the file system says it.
+    /// The time of the last change of the entry's content; `None` if the file system does not store it.
     pub modified: Option<SystemTime>,
-    /// The number of lines of a file, if it was requested and the file is text in the encoding of its byte
-    /// order mark, or in UTF-8.
+    /// The number of lines of a file. `None` if it was not requested, or if the file is not text in the
+    /// encoding of its byte order mark or, without a mark, in UTF-8.
     pub lines: Option<u64>,
 }
 

@@ -1,27 +1,27 @@
-//! The files that a search left out: [`Skipped`].
+//! Records the files that a search or a listing left out: [`Skipped`].
 
 use std::collections::BTreeMap;
 
 /// The number of names that are kept for each cause.
 const NAMED: usize = 3;
 
-/// The reason why something was left out.
+/// The reason why a file or directory was left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     /// The file holds a NUL byte.
     Binary,
     /// The file holds a NUL byte, the call named it, and something was found in its bytes.
     BinaryHit,
-    /// Something was found in the file, but not all of it decodes, so that no tool could read or edit it.
+    /// Something was found in the file, but not all of the file decodes, so no tool could read or edit it.
     Undecodable,
-    /// The file does not decode, so that the pattern, or its characters beyond ASCII, could not be searched
-    /// for in it.
+    /// The file does not decode, so the pattern, or its non-ASCII characters, could not be searched for in
+    /// the file.
     NotDecoded,
-    /// A line of the file is too long to hold in memory, or to decide whether it matches.
+    /// A line of the file is too long to be held in memory, or too long to decide whether it matches.
     LineTooLong,
     /// The file is too large to be matched as a whole.
     TooLarge,
-    /// Something is found in the file, but it may not be written.
+    /// Something was found in the file, but the file must not be written.
     Protected,
     /// The content of the file is elsewhere, in a cloud or on a tape, and would have to be fetched. The call
     /// did not name the file.
@@ -30,19 +30,19 @@ pub enum Cause {
     Changed,
     /// The file or directory cannot be opened or read.
     Unreadable,
-    /// It is a symbolic link, which a search does not follow. In a listing, it is one that leads to nothing,
-    /// or in a circle.
+    /// It is a symbolic link, which a search does not follow. In a listing, it is a symbolic link that leads
+    /// to nothing, or in a circle.
     Link,
     /// It is a link that leads out of the roots.
     Outside,
     /// It is neither a file nor a directory.
     Special,
-    /// Its name is not Unicode, so that nothing can name it.
+    /// Its name is not Unicode, so no call can name it.
     NotUnicode,
-    /// The directory is nested too deep.
+    /// The directory is nested too deeply.
     TooDeep,
-    /// An ignore file cannot be read, or is too large, by itself or together with those above it. So it was
-    /// not honoured, or only in part.
+    /// An ignore file cannot be read, or is too large, by itself or together with the ignore files above it.
+    /// So it was not applied, or only in part.
     IgnoreFile,
     /// The file has a hit if each `\|` of the pattern is read as `|`.
     AlternativesReading,
@@ -52,20 +52,20 @@ pub enum Cause {
     ExpressionReading,
     /// The file has a hit if accents in the pattern are composed, or decomposed.
     CompositionReading,
-    /// The globs leave the file out, but would not if they were read otherwise: with literal brackets and
-    /// braces, with accents composed as in the file's name, and without a leading `./`.
+    /// The globs leave the file out, but would not with another reading: with literal brackets and braces,
+    /// with accents composed as in the file's name, and without a leading `./`.
     GlobReading,
-    /// An ignore file names the file or directory, or it is a `.git`. The call did not name it.
+    /// An ignore file names the file or directory, or it is a `.git`. The call itself did not name it.
     Ignored,
     /// The globs leave the file or directory out.
     Glob,
-    /// The directory is as deep as the listing goes.
+    /// The directory is at the maximum depth of the listing, so its entries were not listed.
     Depth,
 }
 
 impl Cause {
-    /// Tells whether the cause is worth reporting only if nothing was found. Such a cause is a choice of the
-    /// request itself, or another meaning that the request could have had.
+    /// Tells whether the cause is reported only if nothing was found. Such a cause is a choice of the request
+    /// itself, an ignore file, or another meaning that the request could have had.
     fn explains_nothing_found(self) -> bool {
         self >= Self::AlternativesReading
     }
@@ -75,9 +75,9 @@ impl Cause {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct SkippedFiles {
-    /// Their number.
+    /// The number of files.
     pub count: u64,
-    /// The paths of some of them, sorted, in the form of
+    /// The paths of some of the files, sorted, in the form of
     /// [`FileMatches::file_path`](crate::FileMatches::file_path).
     pub names: Vec<String>,
 }
@@ -92,7 +92,7 @@ impl Skipped {
         self.0.iter().map(|(cause, files)| (*cause, files))
     }
 
-    /// Returns how many files were left out for a cause.
+    /// Returns the number of files that were left out for a cause.
     #[must_use]
     pub fn count(&self, cause: Cause) -> u64 {
         self.0.get(&cause).map_or(0, |files| files.count)
@@ -104,19 +104,20 @@ impl Skipped {
         self.0.is_empty()
     }
 
-    /// Adds a file. The names that come first in sorted order are kept, in whatever order they are added.
+    /// Adds a file. The names that come first in sorted order are kept, whatever the order in which files are
+    /// added.
     pub(crate) fn add(&mut self, cause: Cause, name: String) {
         let files = self.0.entry(cause).or_default();
         files.count += 1;
         files.keep(name);
     }
 
-    /// Counts something without its name.
+    /// Counts a file or directory without its name.
     pub(crate) fn count_one(&mut self, cause: Cause) {
         self.0.entry(cause).or_default().count += 1;
     }
 
-    /// Removes the causes that are worth reporting only if nothing was found.
+    /// Removes the causes that are reported only if nothing was found.
     pub(crate) fn forget_explanations(&mut self) {
         self.0.retain(|cause, _| !cause.explains_nothing_found());
     }

@@ -1,5 +1,5 @@
-//! The start of a walk ([`WalkStart`]): a root, or the file or directory in a root to which a client's path
-//! leads.
+//! Finds the start of a walk ([`WalkStart`]): a root, or the file or directory in a root to which a client's
+//! path leads.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -18,27 +18,29 @@ use crate::os::directory::Dir;
 /// The start of a walk.
 #[derive(Clone, Debug)]
 pub(crate) struct WalkStart {
-    /// The handle of the root that holds it.
+    /// The handle of the root that contains the start.
     pub(crate) root: Arc<Dir>,
     /// The names from the root to `directory`.
     pub(crate) above: Vec<OsString>,
-    /// The directory itself, or the one that holds the file.
+    /// The start itself if it is a directory, otherwise the directory that contains the file.
     pub(crate) directory: Arc<Dir>,
-    /// The name of the file, if the start is a file.
+    /// The name of the file; `None` if the start is a directory.
     pub(crate) file: Option<OsString>,
-    /// Its real path.
+    /// The start's real path.
     pub(crate) real: PathBuf,
-    /// Its path, as the client would name it. It has no separator at its end, except at the top of a drive.
+    /// The start's path, as the client would name it, without a separator at its end, except at the top of a
+    /// file system or drive.
     pub(crate) named: String,
 }
 
 /// Returns the start of each root, or the path of the root if it cannot be searched. The start has the path
-/// by which the root was opened, if that still leads there. So a client can use the paths in the results.
+/// with which the root was configured, if that path still leads to the root. So a client can use the paths in
+/// the results.
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
         let of = |path: &Path| of_path(roots, path.to_str()?).ok();
-        // Components like `.` are dropped, since a client may leave them out.
+        // Components like `.` are dropped, since a client can leave them out.
         let plain: PathBuf = named.components().collect();
         let start = of(&plain).filter(|start| start.real == path).or_else(|| of(path));
         start.ok_or_else(|| named.to_owned())
@@ -46,8 +48,8 @@ pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     paths.map(start).collect()
 }
 
-/// Returns the directory or regular file to which a client's path leads. Tries again if another program
-/// replaces it meanwhile.
+/// Returns the directory or regular file to which a client's path leads. Retries if another program replaces
+/// it meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {
@@ -81,8 +83,8 @@ fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     Ok(start)
 }
 
-/// Returns the root, if the path named one. Then resolving it failed: a place is a name in a directory of a
-/// root, so a root is no place.
+/// Returns the root that a path names, if it names one; `problems` are the reasons why resolving the path
+/// failed. A root cannot be resolved, since a place is a name in a directory of a root.
 fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
     match problems {
         [PathError::Failed(error)] => {
@@ -116,7 +118,7 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<WalkStart, St
         let directory = directory.context(Operation::Open, place.path())?;
         (Arc::new(directory), None)
     } else {
-        // The open reports everything else that is wrong with the file.
+        // Opening the file reports any other problem with it.
         place.open_file(false)?;
         above.pop();
         (place.directory.clone(), Some(place.name().to_owned()))
@@ -124,7 +126,7 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<WalkStart, St
     Ok(WalkStart { root: root.clone(), above, directory, file, real: place.path().to_owned(), named })
 }
 
-/// Returns a path without the separators at its end. The top of a file system or drive keeps one.
+/// Returns a path without the separators at its end. The top of a file system or drive keeps one separator.
 fn trimmed(path: &str) -> &str {
     let trimmed = path.trim_end_matches(std::path::is_separator);
     if trimmed.is_empty() || (cfg!(windows) && trimmed.ends_with(':')) {
@@ -134,8 +136,8 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// Returns the path of a name in a directory, as replies show it. On Windows, a client that writes `/` also
-/// gets `/`.
+/// Returns the path of a name in a directory, as replies show it. On Windows, the separator is `/` if the
+/// client wrote `/`.
 pub(crate) fn joined(directory: &str, name: &str) -> String {
     let has_slashes = cfg!(windows) && directory.contains('/') && !directory.contains('\\');
     let mut path = String::with_capacity(directory.len() + 1 + name.len());

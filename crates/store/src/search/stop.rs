@@ -1,9 +1,9 @@
-//! The check whether a search must stop ([`Stop`]), and how often it is made ([`STEPS`]).
+//! Defines the check whether a search must stop ([`Stop`]), and how often it is made ([`STEPS`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The maximum number of steps between two checks whether to stop. At worst, a byte takes one step for each
-/// state of the pattern. The slowest engine takes about 100 ms for this many steps.
+/// The maximum number of steps between two checks whether to stop. In the worst case, a byte takes one step
+/// for each state of the pattern. The slowest engine takes about 100 ms for this many steps.
 pub(crate) const STEPS: usize = 16 << 20;
 
 /// Decides whether a search must stop.
@@ -21,10 +21,10 @@ impl Stop for AtomicBool {
 /// The reason why a matcher ends without a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum Halted {
-    /// Nothing more is wanted.
+    /// The search was stopped: nothing more is wanted.
     #[error("nothing more is wanted")]
     Stopped,
-    /// The matcher cannot decide whether a long line matches.
+    /// The matcher cannot decide whether a long line or text matches.
     #[error("a long line cannot be decided")]
     Undecided,
 }

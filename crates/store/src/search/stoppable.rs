@@ -1,8 +1,8 @@
-//! A matcher that can be stopped, whatever the pattern and however long a line: [`Stoppable`].
+//! Defines a matcher that can be stopped, for any pattern and any length of a line: [`Stoppable`].
 //!
 //! No engine of the crate `regex` can be stopped while it searches a text, and its time is bounded only by
-//! the product of the text's bytes and the pattern's states. So it gets only as many whole lines at a time as
-//! keep this product small. A line that is too long for this goes to [`LongLine`].
+//! the product of the text's bytes and the pattern's states. So each call of an engine gets only as many
+//! whole lines as keep this product small. A line that is too long for this is searched by [`LongLine`].
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -13,8 +13,8 @@ use crate::search::long_line::LongLine;
 use crate::search::matcher::Pattern;
 use crate::search::stop::{Halted, Stop};
 
-/// A thread's matcher, which finds a pattern line by line. Each text that it gets must begin at the start of
-/// a line. In a long line, it finds only the end of a match, not its start.
+/// A thread's matcher, which finds a pattern line by line. Each text must begin at the start of a line. In a
+/// long line, the matcher finds only the end of a match, not its start.
 pub(crate) struct Stoppable<'a> {
     pattern: &'a Pattern,
     stop: &'a dyn Stop,
@@ -23,11 +23,11 @@ pub(crate) struct Stoppable<'a> {
     long_line: RefCell<LongLine<'a>>,
 }
 
-/// The part of a text that is searched in one go.
+/// A part of a text that is searched with one call.
 enum Piece {
-    /// Some whole lines, without the end of the last one.
+    /// Some whole lines, without the last line's end.
     Lines(Range<usize>),
-    /// A line that is too long, without its end.
+    /// A line that is too long for the engine, without its line end.
     Long(Range<usize>),
 }
 
@@ -61,7 +61,7 @@ impl<'a> Stoppable<'a> {
     }
 }
 
-/// Returns the part of a text up to an offset, which lies in the text.
+/// Returns the part of a text before an offset, which must lie in the text.
 fn head(text: &[u8], end: usize) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
@@ -70,7 +70,8 @@ fn part<'a>(text: &'a [u8], range: &Range<usize>) -> &'a [u8] {
     text.get(range.clone()).unwrap_or_default()
 }
 
-// The matcher of grep-regex never fails, but the type of its error has values.
+// The matcher of grep-regex never fails, although its error type allows errors. So its errors are ignored
+// here.
 impl Matcher for Stoppable<'_> {
     type Captures = NoCaptures;
     type Error = Halted;
@@ -112,7 +113,7 @@ impl Matcher for Stoppable<'_> {
     }
 
     fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Halted> {
-        // The searcher calls this with a single line, only to learn whether there is a match.
+        // The searcher calls this function with a single line, only to find out whether there is a match.
         Ok(self.is_match_at(text, at)?.then_some(text.len()))
     }
 

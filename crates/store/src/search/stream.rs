@@ -1,8 +1,8 @@
 //! Searches a large file in blocks: [`search`].
 //!
-//! Matches are held back until the whole file is known to be text, since otherwise no tool could read the
-//! file. That is known at its end. If too many matches are held back, the rest of the file is checked at
-//! once.
+//! Matches are held back until the whole file is known to be text, since no tool could read a file that is
+//! not text. That is known at the file's end. If too many matches are held back, the rest of the file is
+//! checked at once.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -47,7 +47,7 @@ pub(crate) fn search(
     let found = Streamed { file: &file, settings, identity, check: &check, scan: None, emit };
     let mut collector = Collector::new(matcher, settings.max_line_bytes, found);
     let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
-    // The searcher does not report which error ended the reader, but the check has kept it.
+    // The searcher does not report the error that ended the reader, but `check` has stored it.
     if let Some(fault) = check.borrow().fault {
         return Err(fault);
     }
@@ -62,7 +62,7 @@ pub(crate) fn search(
     Ok(())
 }
 
-/// A file that is read in blocks.
+/// A large file, which is read in blocks.
 struct Large<'a> {
     file: &'a File,
     size: u64,
@@ -80,7 +80,8 @@ impl Source for Large<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SearchFault::Stop);
         }
-        // Bytes that were appended since the file was opened belong to another state of it.
+        // Bytes that were appended after the file was opened belong to another state of the file, and are not
+        // read.
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
         let buffer = buffer.get_mut(..length).unwrap_or_default();
@@ -88,7 +89,7 @@ impl Source for Large<'_> {
     }
 }
 
-/// Returns the convention of a file's line ends. It is known at the first LF, or at the end of the file.
+/// Returns the convention of a file's line ends. Reads up to the first LF, or to the end of the file.
 fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFault> {
     if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
@@ -117,12 +118,12 @@ fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFaul
     }
 }
 
-/// Checks that the bytes of a file are text, while they are read.
+/// A check that the bytes of a file are text, which is made while they are read.
 struct Check {
     /// `None` once the whole file was checked.
     validator: Option<Validator>,
     is_byte: bool,
-    /// The offset of the next byte.
+    /// The offset of the next byte to check.
     offset: u64,
     /// Whether the text that was searched so far differs from the file's bytes.
     is_changed: bool,
@@ -140,7 +141,7 @@ impl Check {
         }
     }
 
-    /// Takes the next bytes. `has_no_nul` says that these are known to hold no NUL.
+    /// Checks the next bytes. `has_no_nul` says that they are known to have no NUL.
     fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), SearchFault> {
         self.offset += bytes.len() as u64;
         let Some(validator) = &mut self.validator else { return Ok(()) };
@@ -177,7 +178,7 @@ impl Check {
     }
 }
 
-/// Reads the text of a file. A fault ends the text and is noted in the check.
+/// A reader of the text of a file. A fault ends the text, and is stored in the check.
 struct TextReader<'a> {
     file: &'a Large<'a>,
     check: &'a RefCell<Check>,
@@ -187,7 +188,7 @@ struct TextReader<'a> {
     is_over: bool,
 }
 
-/// The decoder, and the decoded text that was not handed out yet.
+/// The decoder, and the decoded text that the searcher has not read yet.
 struct Decoding {
     decoder: Decoder,
     block: Vec<u8>,
@@ -210,10 +211,12 @@ impl<'a> TextReader<'a> {
         Self { file, check, ends, offset, decoding, is_over: false }
     }
 
-    /// Reads UTF-8 directly into the buffer. A result of 0 means the end only if `is_over` is set.
+    /// Reads UTF-8 text directly into the buffer, and returns the number of bytes. A result of 0 means the
+    /// end only if `is_over` is set.
     fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, SearchFault> {
         if let ([only], true) = (&mut *buffer, self.ends.has_cr()) {
-            // The buffer has no room for the byte after the CR, so that byte is read, but not consumed.
+            // The buffer has no room for the byte after the CR that was held back, so that byte is looked at,
+            // but not consumed.
             let mut next = [0];
             let is_lf = self.file.read_at(self.offset, &mut next)? > 0 && next == *b"\n";
             self.ends.finish();
@@ -230,7 +233,7 @@ impl<'a> TextReader<'a> {
         let room = buffer.get_mut(held..).unwrap_or_default();
         let block = self.file.read_into(self.offset, room)?;
         let read = block.len();
-        // Mostly the block has neither a NUL nor a CR, and one pass shows that.
+        // Mostly the block has neither a NUL nor a CR. One pass checks for both.
         let is_plain = memchr::memchr2(0, b'\r', block).is_none();
         self.check.borrow_mut().feed(block, is_plain)?;
         self.offset += read as u64;
@@ -308,13 +311,13 @@ impl Read for TextReader<'_> {
     }
 }
 
-/// A large file that is searched, for its collector.
+/// A large file that is searched, as its collector sees it.
 struct Streamed<'a> {
     file: &'a Large<'a>,
     settings: SearchSettings<'a>,
     identity: Identity,
     check: &'a RefCell<Check>,
-    /// The lines of the file, read when they are first needed.
+    /// The scan of the file's lines, made when it is first needed.
     scan: Option<Scan>,
     emit: Emit<'a>,
 }
@@ -344,7 +347,8 @@ impl SearchedFile for Streamed<'_> {
         let file = self.file;
         let scanned = Scanned::new(file, self.scan()?);
         let bytes = scanned.bytes_of(lines)?;
-        // The digest is computed here: one line can be the whole file, and the scan has no digest of that.
+        // The digest is computed here, not taken from the scan: if the line is the whole file, the scan has
+        // no digest of it.
         Ok(Some(digest_of(file, bytes)?))
     }
 
@@ -374,7 +378,8 @@ mod tests {
     use crate::search::request::Search;
     use crate::search::tests::settings_of;
 
-    /// Returns what `work` returns of the reader of a text, and the check of what was read.
+    /// Calls `work` with a reader of a text. Returns the result of `work`, and the check of the bytes that
+    /// were read.
     fn with_reader<T>(text: &str, work: impl FnOnce(TextReader<'_>) -> T) -> (T, Check) {
         let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
         file.write_all(text.as_bytes()).unwrap();
@@ -427,7 +432,7 @@ mod tests {
         assert_eq!(outcomes, (Ok(()), Err(SearchFault::Stop), 1));
     }
 
-    /// The kernel says of some files that they are larger than they are.
+    /// For some files, the kernel reports a size that is larger than the file.
     #[test]
     fn a_file_that_ends_before_its_size_has_changed() {
         let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));

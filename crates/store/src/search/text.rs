@@ -1,22 +1,22 @@
-//! The text of a file as a search sees it, which is also what a read shows: UTF-8 without a byte order mark,
-//! where each line end is one LF.
+//! Converts the bytes of a file to the text that is searched, which is also the text that a read shows: UTF-8
+//! without a byte order mark, where each line end is one LF.
 
 use mcp_text_editor_core::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
 use mcp_text_editor_core::line_ending::Convention;
 
 use crate::search::skipped::Cause;
 
-/// The form in which the bytes of a file are text.
+/// The encoding of a file, and the length of its byte order mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TextForm {
     pub(crate) encoding: Encoding,
-    /// The number of bytes of the byte order mark.
+    /// The number of bytes of the byte order mark; 0 if there is none.
     pub(crate) start: usize,
 }
 
 impl TextForm {
-    /// Finds the form from the first four bytes, or all bytes of a shorter file, and from the label in the
-    /// request.
+    /// Determines the form from the first four bytes (all bytes of a shorter file), and from the request's
+    /// encoding.
     pub(crate) fn of(head: &[u8], label: Option<Encoding>) -> Self {
         let marked = sniff_bom(head).filter(|_| label.is_none_or(Encoding::is_unicode));
         let encoding = marked.or(label).unwrap_or(Encoding::Utf8);
@@ -24,9 +24,9 @@ impl TextForm {
     }
 }
 
-/// Returns the text of a whole file, and whether it differs from the file's bytes. If it does, it is in
-/// `buffer`. If a file is searched as UTF-8, this does not check that it is UTF-8: [`is_utf8`] does so once
-/// something was found.
+/// Returns the text of a whole file, and whether it differs from the file's bytes. A text that differs is in
+/// `buffer`. For a file that is searched as UTF-8, this function does not check that the bytes are UTF-8:
+/// [`is_utf8`] does so once something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
     form: TextForm,
@@ -63,7 +63,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     validator.finish().is_none()
 }
 
-/// Turns each line end of a text, which comes in pieces, into one LF, in place.
+/// Converts each line end of a text to one LF, in place. The text comes in pieces.
 #[derive(Debug)]
 pub(crate) struct LineEnds {
     convention: Convention,
@@ -76,7 +76,7 @@ impl LineEnds {
         Self { convention, has_cr: false }
     }
 
-    /// Tells whether lines end in CR.
+    /// Tells whether the lines of the text end in CR alone.
     pub(crate) fn are_cr(&self) -> bool {
         self.convention == Convention::Cr
     }
@@ -86,7 +86,7 @@ impl LineEnds {
         self.has_cr
     }
 
-    /// Changes a piece, and returns the number of its bytes that are left. If [`has_cr`](Self::has_cr) was
+    /// Converts the line ends of a piece, and returns the piece's new length. If [`has_cr`](Self::has_cr) was
     /// true, the piece must begin with that CR.
     pub(crate) fn normalise(&mut self, piece: &mut [u8]) -> usize {
         if self.convention == Convention::Cr {
@@ -97,7 +97,7 @@ impl LineEnds {
         let Some(first) = memchr::memchr(b'\r', piece) else { return piece.len() };
         let (mut from, mut to) = (first, first);
         while from < piece.len() {
-            // Here is a CR. It is dropped if a LF follows, and held back if nothing follows.
+            // At `from` is a CR. It is dropped if an LF follows, and held back if the piece ends here.
             match piece.get(from + 1) {
                 None => {
                     self.has_cr = true;
@@ -106,7 +106,7 @@ impl LineEnds {
                 Some(b'\n') => from += 1,
                 Some(_) => {}
             }
-            // The byte here (the CR or the LF) stays, with all bytes up to the next CR.
+            // The byte at `from` (the CR or the LF) stays, with all bytes up to the next CR.
             let rest = piece.get(from + 1..).unwrap_or_default();
             let next = memchr::memchr(b'\r', rest).map_or(piece.len(), |at| from + 1 + at);
             piece.copy_within(from..next, to);

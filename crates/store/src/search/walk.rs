@@ -1,5 +1,5 @@
-//! Walks over the files below a directory, by handles only: [`walk`]. Entries come in the order of the bytes
-//! of their names, and the entries of a directory right after the directory itself.
+//! Walks over the files below a directory, only by directory handles: [`walk`]. The entries of a directory
+//! are visited in the order of their names' bytes, right after the directory itself.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use crate::search::skipped::Cause;
 use crate::search::start::{WalkStart, joined};
 use crate::stage::temporary::PREFIX;
 
-/// The maximum depth below the start, since every directory on the way stays open.
+/// The maximum depth below the start. Every directory from the start to the visited entry stays open.
 const MAX_DEPTH: usize = 256;
 
 /// The rules of all walks of a call.
@@ -37,28 +37,28 @@ pub(crate) struct Rules<'a> {
     pub(crate) starts: &'a [PathBuf],
 }
 
-/// A directory of a walk.
+/// A directory that a walk visits.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) directory: Arc<Dir>,
-    /// Its path, as replies show it.
+    /// The directory's path, as replies show it.
     pub(crate) path: String,
-    /// Its real path.
+    /// The directory's real path.
     pub(crate) real: PathBuf,
 }
 
-/// A name in a directory.
+/// A directory entry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DirectoryName<'a> {
     pub(crate) directory: &'a Arc<Node>,
     pub(crate) name: &'a OsStr,
-    /// Its path as replies show it; `None` for the name appended to the directory's path.
+    /// The entry's path as replies show it; `None` if that is the directory's path with the name appended.
     pub(crate) shown_path: Option<&'a str>,
 }
 
-/// The visitor of a walk. `Break` ends the walk.
+/// The visitor of a walk. If a function returns `Break`, the walk ends.
 pub(crate) trait Visitor {
-    /// Visits a regular file that is wanted.
+    /// Visits a regular file that neither ignore files nor globs leave out.
     fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Visits a file that the call did not name, and whose content is not on this machine.
@@ -81,19 +81,19 @@ pub(crate) trait Visitor {
 }
 
 impl DirectoryName<'_> {
-    /// Returns its path, as replies show it.
+    /// Returns the entry's path, as replies show it.
     pub(crate) fn path(self) -> String {
         let join = || joined(&self.directory.path, &self.name.to_string_lossy());
         self.shown_path.map_or_else(join, str::to_owned)
     }
 
-    /// Returns its real path.
+    /// Returns the entry's real path.
     pub(crate) fn real_path(self) -> PathBuf {
         self.directory.real.join(self.name)
     }
 }
 
-/// Visits everything below the start, or the start itself if it is a file.
+/// Visits everything below the start or, if the start is a file, the start itself.
 pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
     let mut real = start.real.clone();
     if start.file.is_some() {
@@ -113,12 +113,12 @@ pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visi
     walk.run(visitor)
 }
 
-/// A directory whose names are being visited.
+/// A directory whose entries are being visited.
 struct Level {
     node: Arc<Node>,
     names: IntoIter<(String, Listed)>,
     ignores: Arc<Ignores>,
-    /// The length in bytes of the part of the walk's `relative` that leads to this directory, with the
+    /// The length in bytes of the part of the walk's `relative` that leads to this directory, including the
     /// separator.
     prefix: usize,
 }
@@ -130,7 +130,8 @@ struct Walk<'a> {
     relative: String,
     /// The length in bytes of the part of `relative` that leads to the start.
     from: usize,
-    /// Whether, by its path, a directory that is out of bounds lies below the start.
+    /// Whether a directory that is out of bounds (no call may use it) lies below the start, according to the
+    /// paths.
     may_hold_closed: bool,
     levels: Vec<Level>,
 }
@@ -207,7 +208,7 @@ impl Walk<'_> {
         let is_deepest = self.levels.len() as u64 >= self.rules.depth;
         let opened = match while_stale(|| os::open_to_list(&named.directory.directory, name)) {
             Ok(opened) => opened,
-            // The directory was removed, or became something else, since its name was read.
+            // After its name was read, the directory was removed, or replaced by an entry of another kind.
             Err(error) if is_gone(&error) => return ControlFlow::Continue(()),
             Err(_) => {
                 visitor.directory(named)?;
@@ -236,7 +237,7 @@ impl Walk<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Reads and sorts the names of a directory. The walk continues with the first.
+    /// Reads and sorts the names of a directory. The walk continues with the first name.
     fn enter(&mut self, node: Arc<Node>, above: &Arc<Ignores>, visitor: &mut impl Visitor) {
         let mut names = Vec::new();
         let mut present = Present::default();
@@ -277,7 +278,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Tells whether the entry that is being visited is out of bounds, by its path.
+    /// Tells whether the path of the entry that is being visited is out of bounds.
     fn is_closed_by_path(&self) -> bool {
         self.may_hold_closed && self.rules.roots.closes(&self.real())
     }
@@ -290,14 +291,14 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a name is `.git`, or a file system could take it for `.git`.
+/// Whether a name is `.git`, or a spelling that a file system could treat as `.git`.
 fn is_git_name(name: &str) -> bool {
     // A directory lists real names, not short ones. So only a name that is not ASCII can be another spelling
     // of `.git`.
     name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))))
 }
 
-/// Whether a file of this name is a temporary of this program, or is a removed file that is still open.
+/// Whether a file with this name is a temporary file of this program, or a removed file that is still open.
 fn is_left_behind(name: &str, kind: Listed) -> bool {
     matches!(kind, Listed::File | Listed::Elsewhere) && (name.starts_with(PREFIX) || is_silly_rename(name))
 }
@@ -325,7 +326,8 @@ mod tests {
     use crate::search::start::of_path;
     use crate::tests::world::World;
 
-    /// Records what is visited, and ends the walk after this number of questions.
+    /// A visitor that records what it visits, and ends the walk when it was asked this number of times
+    /// whether to stop.
     struct Noting {
         visited: Vec<String>,
         skipped: Vec<(Cause, String)>,
@@ -369,8 +371,8 @@ mod tests {
         }
     }
 
-    /// Walks until the visitor was asked this often whether to stop. Also returns whether the walk came to
-    /// its end.
+    /// Walks until the visitor was asked this number of times whether to stop. Also returns whether the walk
+    /// came to its end.
     fn walked(world: &World, start: &WalkStart, globs: &[&str], questions: usize) -> (Noting, bool) {
         let globs = Globs::new(globs, &[]).unwrap();
         let roots = &world.workspace.roots;
@@ -384,7 +386,7 @@ mod tests {
         of_path(&world.workspace.roots, world.path("@/root").to_str().unwrap()).unwrap()
     }
 
-    /// Here a file stands in for a directory whose names the file system does not list.
+    /// A file simulates a directory whose names the file system does not list.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test opens what the store would not")]
     fn a_directory_whose_names_cannot_be_read_is_told() {

@@ -4,18 +4,18 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The most threads that search files for one call. All calls together have at most this many in addition to
-/// one for each call.
+/// The maximum number of threads that search files for one call. All calls together have at most this many
+/// threads in addition to one thread per call.
 const THREADS: usize = 8;
 
 /// The search threads of this process.
 pub(crate) static WORKERS: Workers = Workers(AtomicUsize::new(0));
 
-/// The number of threads that all calls together have in addition to one for each call.
+/// The number of additional threads of all calls together: each call has one thread that is not counted here.
 #[derive(Debug)]
 pub(crate) struct Workers(AtomicUsize);
 
-/// The threads that a call has taken. Dropping this gives them back.
+/// The threads that a call has taken. Dropping this value gives them back.
 #[derive(Debug)]
 pub(crate) struct Taken<'a> {
     workers: &'a Workers,
@@ -23,7 +23,7 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Workers {
-    /// Takes as many threads as this machine can use, but no more than are left.
+    /// Takes as many additional threads as the machine can use, but no more than are left.
     pub(crate) fn take(&self) -> Taken<'_> {
         let wanted = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS) - 1;
         let all = |taken: usize| taken + wanted.min(THREADS.saturating_sub(taken));
@@ -34,7 +34,7 @@ impl Workers {
 }
 
 impl Taken<'_> {
-    /// Returns the number of threads that may search.
+    /// Returns the number of threads that the call can use for its search.
     pub(crate) fn count(&self) -> usize {
         1 + self.beside
     }
