@@ -1,4 +1,4 @@
-//! The settings of a workspace, chosen once for all calls: [`WorkspaceBuilder`].
+//! Configures a workspace, once for all calls: [`WorkspaceBuilder`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::observer::Observer;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// Configures where a [`Workspace`] may read and write, and how durable its edits are.
+/// Configures where a [`Workspace`] is allowed to read and write, and how durable its edits are.
 ///
 /// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory, there is no journal, no
-/// undo and no recovery. Even then, a single file is replaced as a whole or not at all, and replies warn of
-/// what is missing.
+/// undo and no recovery. Even then, a single file is replaced as a whole or not at all, and warnings in the
+/// results say what is missing.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct WorkspaceBuilder {
@@ -44,16 +44,16 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// Allows a directory and everything below it. May be called repeatedly; duplicates and nested
-    /// directories are allowed.
+    /// Adds a root: allows a directory and everything below it. Can be called repeatedly; duplicates and
+    /// nested directories are allowed.
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         let path = directory.into();
         self.roots.push(ConfiguredDirectory { named: path.clone(), path });
         self
     }
 
-    /// Allows directories, each with the path as a person wrote it. `unserved` are directories that are
-    /// already known not to be served.
+    /// Adds roots, each with its path as a person wrote it. `unserved` are directories that are already known
+    /// not to be served.
     pub fn roots(mut self, wanted: Vec<ConfiguredDirectory>, unserved: Vec<Unserved>) -> Self {
         self.roots.extend(wanted);
         self.unserved.extend(unserved);
@@ -71,9 +71,10 @@ impl WorkspaceBuilder {
         Self { protected: patterns, ..self }
     }
 
-    /// Protects these files from writes, whatever root they are in. They are configurations of clients, which
-    /// name programs that the clients start. They need not exist. `list` is called at the first write. Like
-    /// other client files, they are exempt if they match [`WorkspaceBuilder::unprotect`].
+    /// Protects the files that `list` returns from writes, whatever root they are in. They are configuration
+    /// files of clients, which name programs that the clients start. They need not exist. `list` is called at
+    /// the first write. Like other client files, they are not protected if they match
+    /// [`WorkspaceBuilder::unprotect`].
     pub fn protect_files(self, list: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
         Self { protected_files: FileList(Arc::new(list)), ..self }
     }
@@ -89,26 +90,26 @@ impl WorkspaceBuilder {
         Self { unprotected_all: true, ..self }
     }
 
-    /// Writes over matching files in place instead of replacing them. This is for files that a container or
+    /// Overwrites matching files in place instead of replacing them. This is for files that a container or
     /// another program keeps open or mounted.
     pub fn in_place(self, patterns: Patterns) -> Self {
         Self { in_place: patterns, ..self }
     }
 
-    /// Keeps the journal and the history in this directory. It is created with mode 0700, and refused if
-    /// other users can write to it. Nothing in it can be read or written through the workspace.
+    /// Keeps the journal and the history in this directory. The directory is created with mode 0700, and
+    /// refused if other users can write to it. No file in it can be read or written through the workspace.
     pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { state_directory: Some(directory.into()), ..self }
     }
 
     /// Keeps the journal, and the history if there is one, in `journal`. Other machines that serve the same
-    /// files share it, and each recovers the calls that another left unfinished. The crate
-    /// `mcp-text-editor-cluster` implements such a journal.
+    /// files share this journal, and each machine recovers the calls that another machine left unfinished.
+    /// The crate `mcp-text-editor-cluster` implements such a journal.
     pub fn shared(self, journal: Arc<dyn JournalOfMachines>) -> Self {
         Self { shared: Some(journal), ..self }
     }
 
-    /// Keeps past edits, so that they can be undone. Needs a state directory, and the feature `history`.
+    /// Keeps past edits, which can then be undone. Needs a state directory, and the feature `history`.
     pub fn history(self, settings: Settings) -> Self {
         Self { history: Some(settings), ..self }
     }
@@ -118,8 +119,8 @@ impl WorkspaceBuilder {
         Self { durability, ..self }
     }
 
-    /// Sets the directory that clients mean by `~`, so that the error for such a path names the file. This
-    /// does not make the directory a root.
+    /// Sets the directory that clients mean by `~`. The error for a path with `~` then names the file that
+    /// was meant. The directory does not become a root.
     pub fn home(self, directory: Option<PathBuf>) -> Self {
         Self { home: directory, ..self }
     }
@@ -141,7 +142,7 @@ impl WorkspaceBuilder {
     }
 
     /// Refuses to insert more than this number of bytes of new text into one file; a text that is inserted at
-    /// several places counts for each.
+    /// several places counts once for each place.
     pub fn max_inserted_bytes(self, bytes: u64) -> Self {
         Self { max_inserted_bytes: Some(bytes), ..self }
     }
@@ -152,7 +153,7 @@ impl WorkspaceBuilder {
     }
 
     /// Opens all roots and the state directory. Fails at the first root that cannot be opened, or if the
-    /// state directory cannot be.
+    /// state directory cannot be opened.
     ///
     /// Does not recover interrupted edits; [`Workspace::recover`] does.
     pub fn build(self) -> Result<Workspace, StoreError> {
@@ -161,17 +162,17 @@ impl WorkspaceBuilder {
         Ok(self.finish(roots, state.map(Ok)))
     }
 
-    /// Opens all roots, and the state directory if possible. Otherwise the workspace has no state directory,
-    /// and [`Workspace::state_problem`] says why.
+    /// Opens all roots, and the state directory if possible. If the state directory cannot be opened, the
+    /// workspace has none, and [`Workspace::state_problem`] says why.
     pub fn build_without_state_at_need(self) -> Result<Workspace, StoreError> {
         let roots = Roots::open_with(&self.root_paths(), self.policy())?;
         let state = self.state_directory.as_deref().map(StateDir::open);
         Ok(self.finish(roots, state))
     }
 
-    /// Opens the roots that can be opened. [`Workspace::unserved`] returns the others, and the error of each
-    /// call that names a file in one of them says why. If the state directory cannot be opened,
-    /// [`Workspace::state_problem`] says why.
+    /// Opens the roots that can be opened. [`Workspace::unserved`] returns the other directories, and the
+    /// error of each call that names a file in one of them gives the reason. If the state directory cannot be
+    /// opened, [`Workspace::state_problem`] says why.
     #[must_use]
     pub fn build_what_is_there(mut self) -> Workspace {
         let unserved = std::mem::take(&mut self.unserved);

@@ -1,4 +1,4 @@
-//! Lets the kernel confine the process, as a second barrier behind the checks of paths.
+//! Makes the kernel confine the process, as a second protection in addition to the checks of paths.
 
 use std::io;
 
@@ -6,11 +6,11 @@ use crate::access::landlock::{self, Beyond, Confinement, Network};
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Makes the kernel confine this thread, and all threads that it starts, as far as it can (Landlock).
-    /// They can reach only the roots (only for reading, if nothing may be written) and the state directory.
-    /// If there is a shared database, they can also resolve host names and connect to it. This cannot be
-    /// undone. It must be called before any other thread starts, and after all files elsewhere are open. An
-    /// error comes from the kernel; then nothing is confined.
+    /// Makes the kernel confine this thread, and all threads that it starts, as far as the kernel can
+    /// (Landlock). The threads can then access only the roots (only for reading, if writing is not allowed)
+    /// and the state directory. If there is a shared database, they can also resolve host names and connect
+    /// to the database. The confinement cannot be undone. Must be called before any other thread starts, and
+    /// after all files elsewhere are open. If the kernel returns an error, nothing is confined.
     pub fn confine(&self, network: Network) -> io::Result<Confinement> {
         landlock::confine(
             &self.roots,

@@ -1,4 +1,4 @@
-//! The caller of a call, and its cancellation: [`Control`].
+//! Defines the caller of a call, and the call's cancellation: [`Control`].
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Makes a control for a call that the history lists under `origin`, the name of a tool or a program.
+    /// Returns a control for a call that the history lists under `origin`, the name of a tool or a program.
     #[must_use]
     pub fn of(origin: &'a str) -> Self {
         let by = Caller { tool: origin, ..Caller::default() };
         Self { by, ..Self::default() }
     }
 
-    /// Returns the same control, for this client and this session. Only the first 60 characters of each name
+    /// Adds the names of the client and the session to the control. Only the first 60 characters of each name
     /// are kept. An empty name counts as no name.
     #[must_use]
     pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
@@ -37,25 +37,25 @@ impl<'a> Control<'a> {
         Self { by, ..self }
     }
 
-    /// Returns the same control, with which an edit also returns the changes in each file as data
+    /// Makes an edit with this control also return the changes in each file as data
     /// ([`Edited::comparison`](crate::Edited::comparison)), with at most `most` bytes of text.
     #[must_use]
     pub fn comparing(self, most: usize) -> Self {
         Self { compared: Some(most), ..self }
     }
 
-    /// Returns the same control, for a client that was shown lines of files: `shown` returns these lines,
-    /// given a file's real path. An edit then returns the lines that the client knows afterwards
-    /// ([`Edited::shown`](crate::Edited::shown)), and the changes by others. An edit by text alone is refused
-    /// if it hits a part of a line that others changed.
+    /// Adds to the control the lines that the client was shown: `shown` returns these lines, given a file's
+    /// real path. An edit then returns the lines that the client knows afterwards
+    /// ([`Edited::shown`](crate::Edited::shown)), and the changes by others. An edit that is guarded only by
+    /// text is refused if it concerns a part of a line that others changed.
     #[must_use]
     pub fn remembering(self, shown: &'a dyn Fn(&Path) -> Option<ShownLines>) -> Self {
         Self { shown: Some(Memory(shown)), ..self }
     }
 
-    /// Returns the same control, with which the call stops soon after `is_cancelled` returns `true`. It is
-    /// called often: between the blocks of a file, before each pause, and for the last time just before the
-    /// first file is exchanged. A cancelled call has changed nothing.
+    /// Makes a call with this control stop soon after `is_cancelled` returns `true`. `is_cancelled` is called
+    /// often: between the blocks of a file, before each pause, and for the last time just before the first
+    /// file is exchanged. A call that was cancelled has changed nothing.
     #[must_use]
     pub fn cancelled_by(self, is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self { cancellation: Cancellation::when(is_cancelled), ..self }

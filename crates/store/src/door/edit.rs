@@ -11,10 +11,10 @@ use crate::workspace::Workspace;
 /// The request for one file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileEdit<'a> {
-    /// Its absolute path, as the client named it.
+    /// The file's absolute path, as the client wrote it.
     pub file_path: &'a str,
-    /// The label of its encoding, as the client named it. With `None`, the file's byte order mark decides; a
-    /// file without such a mark is UTF-8.
+    /// The label of the file's encoding, as the client wrote it. With `None`, the file's byte order mark
+    /// decides; a file without such a mark is read as UTF-8.
     pub encoding: Option<&'a str>,
     /// The digest that the client remembers. The edit is refused if the file has another digest.
     pub file_hash: Option<&'a DigestPrefix>,
@@ -23,7 +23,7 @@ pub struct FileEdit<'a> {
 }
 
 impl<'a> FileEdit<'a> {
-    /// Makes a request without encoding and without digest, so that only the guards in `change` apply.
+    /// Returns a request without encoding and without digest: only the guards in `change` apply.
     #[must_use]
     pub fn new(file_path: &'a str, change: Change<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, change }
@@ -44,7 +44,7 @@ pub enum Change<'a> {
     Append(&'a str),
     /// Adds lines before or after a line.
     Insert(&'a str, Position),
-    /// Removes lines.
+    /// Deletes lines.
     Delete(&'a [GuardedRange]),
     /// Moves, copies, removes and adds whole lines.
     Rearrange(&'a [LineEdit<'a>]),
@@ -53,8 +53,8 @@ pub enum Change<'a> {
     Move {
         /// The new absolute path.
         to: &'a str,
-        /// Replacements that are made in the file at the same time. Without any, the file need not be text,
-        /// and `encoding` is ignored.
+        /// Replacements that are made in the file at the same time. If there are none, the file need not be
+        /// text, and `encoding` is ignored.
         patches: &'a [Patch],
     },
     /// Removes the file, which must be text and have the digest `file_hash`.
@@ -82,17 +82,17 @@ impl EditError {
 }
 
 impl Workspace {
-    /// Checks edits as [`Workspace::apply`] does and shows what they would change, as a unified diff for each
-    /// file. Writes nothing.
+    /// Checks edits as [`Workspace::apply`] does, and returns the changes that they would make, as a unified
+    /// diff per file. Writes nothing.
     pub fn plan(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, true)
     }
 
-    /// Edits all files of a call, or none. A refusal lists every reason against the call.
+    /// Edits all files of a call, or none. The error has every reason against the call.
     ///
-    /// The whole request refers to the files as they were before the call. For all processes that edit
-    /// through a workspace, check and write are one atomic step. After a lost race, the call starts again; it
-    /// makes at most five attempts. If another call holds a lock for 10 s, the error is
+    /// The whole request refers to the files as they were before the call. Check and write are atomic with
+    /// respect to all other processes that edit through a workspace. If another program was faster, the call
+    /// starts again; it makes at most five attempts. If another call holds a lock for 10 s, the error is
     /// [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
     pub fn apply(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, false)
@@ -127,7 +127,7 @@ impl Workspace {
     }
 }
 
-/// Translates the public request for a file into the internal one.
+/// Converts the public request for a file to the internal request.
 fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
     let FileEdit { file_path, encoding, file_hash, change } = *asked;
     let (mut move_to, directories) = (None, &[][..]);

@@ -1,4 +1,4 @@
-//! Facts about a workspace, and about a path in it.
+//! Returns facts about a workspace, and about paths in it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ impl Workspace {
         WorkspaceBuilder::default()
     }
 
-    /// Returns the real paths of the allowed directories, in the order given.
+    /// Returns the real paths of the roots, in the order in which they were configured.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.paths()
     }
@@ -33,7 +33,7 @@ impl Workspace {
     }
 
     /// Tells whether no directory is served although some were configured, or one was to be served by
-    /// default. Before it returns `true`, tries to open the directories whose volume did not answer.
+    /// default. Before returning `true`, tries to open the directories whose volume did not answer.
     #[must_use]
     pub fn serves_nothing(&self) -> bool {
         self.roots.are_all_unserved() && {
@@ -48,7 +48,7 @@ impl Workspace {
         self.roots.are_read_only()
     }
 
-    /// Returns the roots that are in the state directory, so that nothing in them can be read.
+    /// Returns the roots that are in the state directory. Nothing in these roots can be read.
     pub fn closed_roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.paths().filter(|root| self.roots.closes(root))
     }
@@ -59,16 +59,17 @@ impl Workspace {
         self.state_dir.as_ref().map(crate::state_dir::StateDir::path)
     }
 
-    /// Tells why there is no state directory although one was configured.
+    /// Returns the reason why there is no state directory although one was configured; `None` if there is
+    /// one, or if none was configured.
     #[must_use]
     pub fn state_problem(&self) -> Option<&str> {
         self.state_problem.as_deref()
     }
 
-    /// Returns why edits would be refused right now, as far as is known: the volume of a directory does not
-    /// answer, or the shared database cannot be reached and is required for edits. Never waits, so that a
-    /// probe can ask often. In a process that has not used the database yet, the first answer is that the
-    /// connection is being made.
+    /// Returns the reason why edits would be refused right now, as far as is known: the volume of a directory
+    /// does not answer, or the shared database cannot be reached and is required for edits. Never waits, so a
+    /// health probe can call it often. In a process that has not used the database yet, the first result is
+    /// that the connection is being made.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         if let Some(away) = self.roots.away().next() {
@@ -96,9 +97,8 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Returns the reasons why the spelling of a path is not allowed: it is relative, contains `..` or
-    /// U+0000, or, on Windows, has a name that no file can have. Empty for any other path, even outside the
-    /// roots.
+    /// Returns the reasons why a path's text is not allowed: it is relative, contains `..` or U+0000, or, on
+    /// Windows, has a name that no file can have. Empty for any other path, even outside the roots.
     ///
     /// For a relative path, searches for the file that it could mean for this purpose
     /// ([`suggested`](PathError::NotAbsolute::suggested)).

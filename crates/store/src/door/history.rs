@@ -23,21 +23,22 @@ impl Workspace {
         &self.history
     }
 
-    /// Returns the past edits whose files are all in the roots, the newest first, at most `limit`. With a
-    /// path, returns only edits of this file, or of files below this directory.
+    /// Returns at most `limit` past edits whose files are all in the roots, the newest first. With a path,
+    /// returns only edits of this file, or of files below this directory.
     pub fn edits(&self, path: Option<&Path>, limit: usize) -> Result<Vec<Entry>, NotKept> {
         self.find_edits(&Filter::of_path(path), limit, Cancellation::none())
     }
 
-    /// Returns the past edits that pass the filter and whose files are all in the roots, the newest first, at
-    /// most `limit`. If the call is cancelled, returns the edits that were found so far.
+    /// Returns at most `limit` past edits that pass the filter and whose files are all in the roots, the
+    /// newest first. If the call is cancelled, returns the edits that were found so far.
     pub fn find_edits(
         &self,
         filter: &Filter,
         limit: usize,
         cancellation: Cancellation<'_>,
     ) -> Result<Vec<Entry>, NotKept> {
-        // The result is cached for each path: many edits concern few files, and each check opens directories.
+        // For each path, the result of the check is cached: many edits concern few files, and each check
+        // opens directories.
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
         let mut found = Vec::new();
         self.history.each(filter, limit, &mut |entry| {
@@ -60,19 +61,19 @@ impl Workspace {
     /// is the file's index in the edit.
     ///
     /// The bytes are reconstructed from the file's present content, even if later edits have moved the file,
-    /// and from the undo data of the edits since; digests verify the result. Returns `None` if the edit is
-    /// not kept, if another program has changed the file since, or if a state has more than 64 MiB. The error
-    /// says why the history cannot be read.
+    /// and from the undo data of the edits since then. Digests verify the result. Returns `None` if the edit
+    /// is not kept, if another program has changed the file since, or if a state has more than 64 MiB. The
+    /// error says why the history cannot be read.
     pub fn states(&self, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
         states(self, id, file)
     }
 
-    /// Compares the states of a file before and after a past edit, if [`Workspace::states`] could reconstruct
-    /// them, without holding them in memory. The hunks have at most `most` bytes of text. For a file that was
-    /// only moved, both states are the same.
+    /// Compares the states of a file before and after a past edit, without holding them in memory. Returns
+    /// `None` where [`Workspace::states`] does. The hunks have at most `most` bytes of text. For a file that
+    /// was only moved, both states are the same.
     ///
-    /// `known` remembers one state of each file, so that comparing the edits of a file, the newest first,
-    /// takes one step for each edit.
+    /// `known` remembers one state of each file. So if a caller compares the edits of a file, the newest
+    /// first, each edit is reversed only once.
     pub fn comparison(
         &self,
         id: &EditId,
@@ -90,14 +91,15 @@ impl Workspace {
         now(self, path)
     }
 
-    /// Returns the past edit with this id, if all of its files are in the roots.
+    /// Returns the past edit with this id; `None` if it is not kept, or if not all of its files are in the
+    /// roots.
     pub fn edit(&self, id: &EditId) -> Result<Option<Entry>, NotKept> {
         let found = self.history.get(id)?;
         Ok(found.map(|(entry, _)| entry).filter(|entry| is_in_roots(self, entry)))
     }
 
     /// Returns the real path under which the edits of this file, or of files below this directory, are kept.
-    /// The path can be that of a root.
+    /// The path can be the path of a root.
     pub fn resolve_for_history(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         match self.roots.resolve(file_path) {
             Ok(place) => Ok(place.path().to_owned()),

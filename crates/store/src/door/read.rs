@@ -1,5 +1,5 @@
-//! Reads files: [`Workspace::read`] reads a whole file or some of its lines, and [`Workspace::read_with`]
-//! gives a file to a function.
+//! Reads files: [`Workspace::read`] returns a whole file or some of its lines, and [`Workspace::read_with`]
+//! calls a function with the file.
 
 use std::path::Path;
 
@@ -24,15 +24,15 @@ use crate::workspace::Workspace;
 /// A file that is to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadFile<'a> {
-    /// Its absolute path, as the client named it.
+    /// The file's absolute path, as the client wrote it.
     pub file_path: &'a str,
-    /// The label of its encoding, as the client named it. With `None`, the file's byte order mark decides; a
-    /// file without such a mark is UTF-8.
+    /// The label of the file's encoding, as the client wrote it. With `None`, the file's byte order mark
+    /// decides; a file without such a mark is read as UTF-8.
     pub encoding: Option<&'a str>,
 }
 
 impl<'a> ReadFile<'a> {
-    /// Makes the request for a file whose encoding is not named.
+    /// Returns the request for a file without a label for its encoding.
     #[must_use]
     pub fn new(file_path: &'a str) -> Self {
         Self { file_path, encoding: None }
@@ -64,7 +64,7 @@ pub struct FileView {
     pub size: u64,
     /// The number of lines.
     pub total_lines: u64,
-    /// The encoding in which it was read.
+    /// The encoding in which the file was read.
     pub encoding: Encoding,
     /// The requested text within the budget, with `\n` for line ends, its digest, and the position where the
     /// text continues.
@@ -75,7 +75,7 @@ impl Workspace {
     /// Reads a file within the budget: all lines, or a range of them. A range that ends after the last line
     /// is cut off there.
     ///
-    /// The memory is at most the budget and 1 MiB, whatever the file's size. The whole result comes from one
+    /// The memory is at most the budget plus 1 MiB, whatever the file's size. The whole result comes from one
     /// state of the file.
     pub fn read(
         &self,
@@ -103,10 +103,10 @@ impl Workspace {
         })
     }
 
-    /// Tells whether lines of a file can be read almost at once: the file has at most 1 MiB, is in the cache
-    /// from an earlier read, and is on a local file system, with no symbolic link and no mount between it and
-    /// its root. The check itself does not wait for a disk. Returns false if the system cannot tell (only
-    /// Linux can), and if each read queries a database.
+    /// Tells whether lines of a file can be read almost at once: the file has at most 1 MiB, its scan is in
+    /// the cache from an earlier read, and it is on a local file system, with no symbolic link and no mount
+    /// between it and its root. The check itself does not wait for a disk. Returns `false` if the system
+    /// cannot tell (only Linux can), or if each read queries a database.
     ///
     /// The read itself may still wait for the disk, if the system no longer has the content in memory, or if
     /// the file is replaced meanwhile. So the caller must also limit the time of the read.
@@ -179,7 +179,8 @@ impl Workspace {
             let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.file_key());
             let done = read();
             let has_changed = matches!(&done, Err(error) if error.kind == StoreErrorKind::Changed);
-            // The order matters: a call that begins after the query of the journal shows in the file's state.
+            // The order matters: a call that begins after the query of the journal is detected, because it
+            // changes the file's state.
             if !has_changed
                 && is_settled(self, journal, place, several_names, &mut backoff)?
                 && state() == before

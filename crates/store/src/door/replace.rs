@@ -20,7 +20,7 @@ pub struct Replacements {
     /// The paths of the files with matches, as [`Workspace::search`] returns them. The entries of `outcome`
     /// are indices into this list.
     pub file_paths: Vec<String>,
-    /// The result of the edit. It is that of a dry run if the call gives no expected number of places.
+    /// The result of the edit; the result of a dry run if the call has no expected number of places.
     pub outcome: Outcome,
     /// The number of files that were searched.
     pub searched: u64,
@@ -29,7 +29,7 @@ pub struct Replacements {
 }
 
 impl Replacements {
-    /// Returns the total number of places in all files.
+    /// Returns the total number of replaced places in all files.
     #[must_use]
     pub fn places(&self) -> u64 {
         self.outcome.files.iter().map(|file| file.replaced).sum()
@@ -62,12 +62,13 @@ impl Workspace {
     /// Replaces all matches of a search, in all files or in none. In `new`, `$1` and `${name}` stand for
     /// groups of the pattern, and `$$` for `$`, unless the pattern is literal.
     ///
-    /// Writes only if `expected` is exactly the number of places. They are counted while the files are
-    /// locked, so no other call can change the number between the count and the write. With `None`, writes
-    /// nothing and returns the number of places, with a diff for each file.
+    /// Writes only if `expected` is exactly the number of matches. The matches are counted while the files
+    /// are locked, so no other call can change their number between the count and the write. With `None`,
+    /// writes nothing, and returns the number of matches and a diff for each file.
     ///
-    /// The pattern must not match the empty text, and at most `most_files` files may have matches. Files that
-    /// are protected, or have more than 8 MiB, are skipped and counted like those that a search skips.
+    /// The pattern must not match the empty text, and at most `most_files` files are allowed to have matches.
+    /// Files that are protected, or have more than 8 MiB, are skipped and counted like those that a search
+    /// skips.
     pub fn replace(
         &self,
         search: &Search<'_>,
@@ -79,8 +80,8 @@ impl Workspace {
         let pattern = Pattern::of(search).and_then(|pattern| Replacing::of(search, &pattern, new));
         let replacing = match pattern {
             Ok(replacing) => replacing,
-            // The search also reports all other problems of the request. If the pattern is valid for a
-            // search, `.` stands for it, which soon finds a match.
+            // A search is made only to report all other problems of the request, too. If the pattern is valid
+            // for a search, it is replaced by `.`, which soon finds a match.
             Err(bad) => {
                 let is_usable = matches!(bad, BadSearchPattern::Empty | BadSearchPattern::Group(_));
                 let pattern = if is_usable { "." } else { search.pattern };

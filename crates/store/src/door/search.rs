@@ -23,14 +23,14 @@ use crate::search::{
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Searches files for a pattern, as ripgrep does. Honours ignore files from each root downwards, skips
-    /// `.git`, binary files and symbolic links, and includes hidden files. A match is shown in the same form
-    /// as by a read, and only in files that a read can show.
+    /// Searches files for a pattern, as ripgrep does. Applies ignore files from each root downwards, skips
+    /// `.git`, binary files and symbolic links, and includes hidden files. Matches have the same form as the
+    /// lines of a read, and are reported only in files that a read can show.
     ///
-    /// `sink` gets the matches file by file, on this thread. They are in the order of `paths`, and in each
-    /// directory ordered by the bytes of the names. `Break` ends the search. The memory does not grow with
-    /// the tree or the size of its files: it holds only the names of one directory at a time, and one line
-    /// (of at most 16 MiB).
+    /// `sink` gets the matches file by file, on this thread. The files are in the order of `paths`, and
+    /// within each directory ordered by the bytes of their names. `Break` ends the search. The memory does
+    /// not grow with the directory tree or the size of its files: it has only the names of one directory at a
+    /// time, and one line (of at most 16 MiB).
     pub fn search(
         &self,
         search: &Search<'_>,
@@ -88,7 +88,7 @@ impl Workspace {
         let done = pool::search(&starts, &rules, settings, search, &mut sink, &mut ask);
         let first = real.first().map_or(Path::new(""), PathBuf::as_path);
         let done = done.map_err(|error| {
-            // The system could not start threads.
+            // The only possible error is that the system could not start threads.
             let reason = Reason::Store(StoreError::from_io(Operation::Read, first, error));
             SearchProblem::Refused { entry: 0, reason }
         })?;
@@ -103,7 +103,7 @@ impl Workspace {
         Ok(SearchSummary { files: done.files, skipped, end })
     }
 
-    /// Returns the globs of a request.
+    /// Compiles the globs of a request.
     pub(super) fn globs(&self, globs: &[&str]) -> Result<Globs, BadGlobs> {
         let roots: Vec<&Path> = self.roots.named_paths().flat_map(|(path, named)| [path, named]).collect();
         Globs::new(globs, &roots)

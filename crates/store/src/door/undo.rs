@@ -20,7 +20,8 @@ impl Workspace {
         self.take_back(id, control, false)
     }
 
-    /// Checks everything that [`Workspace::undo`] would check, and shows the changes. Writes nothing.
+    /// Checks everything that [`Workspace::undo`] would check, and returns the changes that it would make.
+    /// Writes nothing.
     pub fn plan_undo(&self, id: &EditId, control: Control<'_>) -> Result<Undone, UndoError> {
         self.take_back(id, control, true)
     }
@@ -29,10 +30,10 @@ impl Workspace {
         undo(self, id, self.options(control, dry_run))
     }
 
-    /// Replaces the roots of this workspace with the roots of a past edit, so that a person can undo the edit
+    /// Replaces the roots of this workspace with the roots of a past edit. A person can then undo the edit
     /// wherever its files are. No file in these roots is protected.
     ///
-    /// Each root must be the same directory as at the time of the edit, and its path may have no symbolic
+    /// Each root must be the same directory as at the time of the edit, and its path must not have a symbolic
     /// link: a link could lead to files that the edit never touched.
     pub fn serve_files_of(&mut self, entry: &Entry) -> Result<(), StoreError> {
         // If an entry gives the name of a file's root, this machine does not reach the file.
@@ -52,23 +53,23 @@ impl Workspace {
                 roots.push((root, keys.get(index).copied().unwrap_or_default()));
             }
         }
-        // A person may undo in .git, too.
+        // A person is allowed to undo in .git, too.
         self.roots = Roots::open_as_they_were(&roots, Policy::unprotected())?;
         let roots: Vec<PathBuf> = roots.into_iter().map(|(root, _)| root).collect();
         self.in_place = std::mem::take(&mut self.in_place).from_roots(&roots);
         Ok(())
     }
 
-    /// Completes or rolls back the calls of processes that died. A process that may write must call this when
-    /// it starts. Failures are logged, and each edit tries recovery again first.
+    /// Completes or rolls back the calls of processes that died. A process that is allowed to write must call
+    /// this function when it starts. Failures are logged, and each edit first tries the recovery again.
     pub fn recover(&self) {
         recover(self);
     }
 
     /// Starts a thread that recovers, within about ten seconds, the calls that other machines have left
-    /// unfinished in the shared database. A server that may write must call this when it starts. The thread
-    /// ends once this workspace is dropped. Without a shared database, starts no thread. Fails if the system
-    /// cannot create a thread.
+    /// unfinished in the shared database. A server that is allowed to write must call this function when it
+    /// starts. The thread ends once this workspace is dropped. Without a shared database, starts no thread.
+    /// Fails if the system cannot create a thread.
     pub fn recover_in_background(self: &Arc<Self>) -> std::io::Result<()> {
         if self.shared_journal().is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The contents of a record and their format: [`Contents`]. The record itself is in `record.rs`.
+//! Formats and parses the contents of a journal record: [`Contents`]. `record.rs` has the record itself.
 
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::stage::temporary::TemporaryId;
 const HEAD: &str = "mcp-text-editor journal 4\n";
 
 /// The beginning of records of any format version, before the version's number. In every version, the first
-/// part has a line for each file, and the line ends in the file's path. So a program that does not know the
-/// version can leave these files alone.
+/// part has a line for each file, which ends in the file's path. So a program that does not know the version
+/// can leave these files alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
 /// A mapping between the paths of files and their names in a record.
@@ -38,7 +38,7 @@ impl dyn Naming + '_ {
     }
 }
 
-/// Absolute paths, as one machine has them.
+/// The mapping of one machine: the name of a file is its absolute path.
 pub(super) struct Here;
 
 impl Naming for Here {
@@ -56,7 +56,7 @@ impl Naming for Here {
 pub struct Subject {
     /// The absolute path, without symbolic links.
     pub path: PathBuf,
-    /// The id from which the names of its temporaries are derived.
+    /// The id from which the names of the file's temporary files are derived.
     pub id: TemporaryId,
     /// The intended change.
     pub intent: Intent,
@@ -77,10 +77,10 @@ pub enum Intent {
     },
     /// It is removed.
     Remove,
-    /// It is moved to the place of the subject before it, which has [`Intent::MoveTo`].
+    /// It is moved to the path of the preceding subject, which has [`Intent::MoveTo`].
     MoveFrom,
-    /// The file of the next subject, which has [`Intent::MoveFrom`], gets this place, for which these
-    /// directories are created, outermost first.
+    /// The file of the next subject, which has [`Intent::MoveFrom`], gets this subject's path. These
+    /// directories are created for it, outermost first.
     MoveTo {
         /// Absolute paths.
         directories: Vec<PathBuf>,
@@ -90,19 +90,19 @@ pub enum Intent {
 /// The step by which a file changes, once its new content is complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It exchanges names with its temporary.
+    /// It exchanges names with its temporary file.
     Exchange(ContentChange),
-    /// It is written over, once the transaction is committed.
+    /// It is overwritten in place, once the transaction is committed.
     Overwrite(ContentChange),
-    /// Its temporary gets the name, which is free by then.
+    /// Its temporary file gets the final name, which is free by then.
     Publish {
-        /// The digest of the temporary.
+        /// The digest of the temporary file.
         new: Digest,
         /// The temporary.
         key: FileKey,
     },
-    /// It is renamed to its temporary's name, and unlinked once the transaction is committed. Then these
-    /// directories are removed as far as they are empty.
+    /// It is renamed to its temporary name, and unlinked once the transaction is committed. Then these
+    /// directories are removed if they are empty.
     Remove {
         /// The digest of its content.
         old: Digest,
@@ -111,8 +111,8 @@ pub enum Step {
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// It is renamed to its new place, from its own name or from its temporary's name. Then these directories
-    /// are removed as far as they are empty.
+    /// It is renamed to its new path, from its own name or from its temporary name. Then these directories
+    /// are removed if they are empty.
     Move {
         /// The digest of its content.
         digest: Digest,
@@ -125,7 +125,7 @@ pub enum Step {
     Stay,
 }
 
-/// A file's content before and after.
+/// A file's content before and after the transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ContentChange {
     /// The digest of the old content.
@@ -136,22 +136,22 @@ pub struct ContentChange {
     pub key: FileKey,
 }
 
-/// The contents of a record.
+/// The contents of a journal record.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Contents {
     /// The files.
     pub subjects: Vec<Subject>,
-    /// The step of each file, once everything is prepared.
+    /// The step of each file; `None` until everything is prepared.
     pub steps: Option<Vec<Step>>,
     /// Whether the transaction is committed.
     pub committed: bool,
-    /// The files that a record of another format version names. Nothing else is known of such a record, and
-    /// only the version of this program that wrote it can recover it.
+    /// The files that the record names, if it has another format version; otherwise `None`. Nothing else is
+    /// known about such a record, and only the version of this program that wrote it can recover it.
     pub of_other_form: Option<Vec<PathBuf>>,
 }
 
 impl Contents {
-    /// Reads the parts that are complete.
+    /// Parses the parts that are complete.
     #[must_use]
     pub fn read(bytes: &[u8], naming: &dyn Naming) -> Self {
         let mut contents = Self::default();
@@ -196,8 +196,8 @@ impl Contents {
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(other)
     }
 
-    /// Whether the record concerns a file. The file is given by its path, and by its key, since it can have
-    /// other paths. A key counts only while recovery may still have to change the file.
+    /// Whether the record concerns a file. The file is given by its path and by its key, since the record may
+    /// name it by another path. The key counts only while recovery may still have to change the file.
     #[must_use]
     pub fn concerns(&self, path: &Path, key: Option<FileKey>) -> bool {
         if self.paths().any(|named| named == path) {

@@ -1,9 +1,9 @@
-//! The plan of a transaction, written down beforehand: a [`Record`] in a [`Journal`]. Recovery handles the
-//! records of processes that died. `embedded/` keeps a file for each record in the state directory; the
-//! journal that several machines share is in another crate.
+//! Records the plan of a transaction before anything is changed: a [`Record`] in a [`Journal`]. Recovery
+//! handles the records of processes that died. `embedded/` keeps a file for each record in the state
+//! directory; the journal that several machines share is in another crate.
 //!
-//! A record is text. Its parts are written at different steps of the transaction. Each ends with a digest of
-//! all text before it, so that an incomplete part is recognised and ignored:
+//! A record is text. Its parts are written at different times of the transaction. Each part ends with a
+//! digest of all text before it, so an incomplete part is recognised and ignored:
 //!
 //! ```text
 //! mcp-text-editor journal 4
@@ -15,9 +15,9 @@
 //! end 1b4f0e9851971998
 //! ```
 //!
-//! The first part names every file and, by an id, the temporaries that are to be created for it. The second
-//! part has each file's old and new state, by digest and by key (inode and time of creation), and the step
-//! from one to the other. It is written when all temporaries are complete.
+//! The first part names every file and, by an id, the temporary files that are to be created for it. The
+//! second part has each file's old and new state, by digest and by key (inode and time of creation), and the
+//! step from the old to the new state. It is written when all temporary files are complete.
 
 mod contents;
 mod embedded;

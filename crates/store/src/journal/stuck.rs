@@ -1,4 +1,4 @@
-//! Records for which a wait timed out: [`Stuck`].
+//! Remembers the journal records for which a wait timed out: [`Stuck`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// The time during which calls do not wait for such a record again.
 const FOR: Duration = Duration::from_secs(5);
 
-/// The records for which a wait recently timed out, by path. A call usually reads its files one after
-/// another, and without this, each read would wait as long again.
+/// The journal records for which a wait recently timed out, by path. A call usually reads its files one after
+/// another. If this were not remembered, each read would wait as long again.
 #[derive(Default, Debug)]
 pub(crate) struct Stuck(Mutex<BTreeMap<PathBuf, Instant>>);
 

@@ -1,4 +1,4 @@
-//! The wait of a call for locks: [`LockTimeout`], and what is left of it, [`Backoff`].
+//! Limits the time that a call waits for locks: [`LockTimeout`], and the rest of it, [`Backoff`].
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::error::StoreErrorKind;
 use crate::observer::Observer;
 use crate::os::patience::Patience;
 
-/// The default for the time that a call waits for locks.
+/// The default of the maximum time that a call waits for locks.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
 /// The number of attempts at a lock before the first pause: most locks are held for less than a millisecond.
@@ -18,25 +18,27 @@ const PAUSE: Duration = Duration::from_micros(100);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(5);
 
-/// The bounds of a wait.
+/// The bounds of a call's wait for locks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LockTimeout<'a> {
-    /// The longest time to wait, over all locks of a call; then the error is [`StoreErrorKind::Busy`].
+    /// The maximum time to wait for all locks of a call together. After that time, the error is
+    /// [`StoreErrorKind::Busy`].
     pub limit: Duration,
-    /// Checked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
+    /// The cancellation, which is checked before each pause, and ends the wait with
+    /// [`StoreErrorKind::Cancelled`].
     pub cancellation: Cancellation<'a>,
     /// The observer, which gets the time that the call has waited.
     pub observer: Observer,
 }
 
 impl Default for LockTimeout<'_> {
-    /// Waits for [`LIMIT`], and cannot be cancelled.
+    /// Returns a timeout of [`LIMIT`] that cannot be cancelled.
     fn default() -> Self {
         Self { limit: LIMIT, cancellation: Cancellation::none(), observer: Observer::default() }
     }
 }
 
-/// The rest of a [`LockTimeout`]. A call has one for all its locks, however often it begins again.
+/// The rest of a [`LockTimeout`]. A call has one for all of its locks and attempts.
 pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,
@@ -66,13 +68,14 @@ impl<'a> Backoff<'a> {
         self.start.elapsed()
     }
 
-    /// Waits a little, longer each time.
+    /// Waits for the next pause, which is longer each time. Fails without waiting if the time is over or the
+    /// call is cancelled.
     pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
         if self.wait.cancellation.is_cancelled() {
             return Err(StoreErrorKind::Cancelled);
         }
         let begun = Instant::now();
-        // The time of the attempts counts, too, not only that of the pauses.
+        // The time of the attempts counts, too, not only the time of the pauses.
         if begun - self.start >= self.wait.limit {
             return Err(StoreErrorKind::Busy);
         }

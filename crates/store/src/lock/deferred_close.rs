@@ -1,4 +1,4 @@
-//! Closes replaced files on a thread of its own: [`DeferredClose`].
+//! Closes replaced files on a separate thread: [`DeferredClose`].
 //!
 //! When the last handle of a file without a name is closed, the file system frees its blocks. That can take
 //! longer than the rest of an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), so
@@ -11,8 +11,8 @@ use std::thread::Builder;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lock::file_lock::LockedFile;
 
-/// The maximum number of closes in progress. Beyond it, an edit closes its files itself, so that handles do
-/// not accumulate.
+/// The maximum number of closes in progress. If there are more, an edit closes its files itself, so that open
+/// handles do not accumulate.
 const MAX_IN_PROGRESS: u64 = 8;
 
 /// The files that are being closed.
@@ -23,25 +23,25 @@ pub(crate) struct DeferredClose {
     thread: Mutex<Option<Sender<Close>>>,
 }
 
-/// The numbers of closes that have begun and that have ended, and the signal that one has ended.
+/// The numbers of closes that have begun and that have ended, and the signal that a close has ended.
 #[derive(Debug, Default)]
 struct Counts {
     counts: Mutex<(u64, u64)>,
     ended: Condvar,
 }
 
-/// The number of closes that had ended at one moment. Shows later whether any has ended since.
+/// The number of closes that had ended at one moment. A later comparison shows whether any has ended since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseCount(u64);
 
-/// Files to close, and a guard that counts the close as ended once they are.
+/// Files to close, and a guard that counts the close as ended once the files are closed.
 #[derive(Debug)]
 struct Close {
     _files: Vec<LockedFile>,
     _under_way: UnderWay,
 }
 
-/// A close in progress. It ends when this is dropped, even by a panic.
+/// A close in progress. The close counts as ended when this value is dropped, even by a panic.
 #[derive(Debug)]
 struct UnderWay(Arc<Counts>);
 
@@ -59,8 +59,9 @@ impl Drop for UnderWay {
 }
 
 impl DeferredClose {
-    /// Closes files that have lost their names. Their locks may be held until then: a call that waits for a
-    /// lock then finds another file under the name, and opens that one.
+    /// Closes files that have lost their names. Their locks may be held until they are closed. That is
+    /// harmless: a call that waits for such a lock then finds that the path leads to another file, and opens
+    /// that file.
     pub(crate) fn close(&self, files: Vec<LockedFile>) {
         if files.is_empty() {
             return;
@@ -87,19 +88,19 @@ impl DeferredClose {
         (UnderWay(self.counts.clone()), counts.0 - counts.1)
     }
 
-    /// Returns the present count. To be called before work that may run out of disk space.
+    /// Returns the present count. Must be called before work that may run out of disk space.
     pub(crate) fn now(&self) -> CloseCount {
         CloseCount(self.counts.get().1)
     }
 
     /// Tells whether another attempt makes sense after `error`: the error says that the disk is full, and
-    /// files were closed since the work began. Waits for the closes in progress.
+    /// closes have ended since the count `since` was taken. Waits for the closes in progress.
     pub(crate) fn makes_room(&self, since: CloseCount, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;
         }
         let mut counts = self.counts.get();
-        // Does not wait for closes that begin meanwhile, since there might always be new ones.
+        // Does not wait for closes that begin meanwhile, since new closes might always begin.
         let begun = counts.0;
         while counts.1 < begun {
             counts = self.counts.ended.wait(counts).unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +163,7 @@ mod tests {
         });
     }
 
-    /// So handles do not pile up.
+    /// So open handles do not accumulate.
     #[test]
     #[cfg_attr(miri, ignore = "Miri opens no directory as a place alone")]
     fn what_is_more_than_a_few_is_closed_at_once() {

@@ -1,4 +1,4 @@
-//! Locks on files, and on directories: [`lock_all_with`] and its kin.
+//! Locks files ([`lock_all_with`]) and directories ([`lock_directory`]).
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -11,7 +11,7 @@ use crate::lock::backoff::{Backoff, LockTimeout};
 use crate::os;
 use crate::os::directory::Dir;
 
-/// A file that nobody else edits through this server until this value is dropped.
+/// A locked file: until this value is dropped, no other call edits the file, in any process of this server.
 #[derive(Debug)]
 #[must_use = "dropping it lets go of the lock"]
 pub(crate) struct LockedFile {
@@ -26,8 +26,8 @@ impl LockedFile {
         &self.file
     }
 
-    /// Tells whether there is a lock at all; `false` on a file system without locks, which is worth a
-    /// warning.
+    /// Tells whether the file is really locked; `false` on a file system without locks, for which replies
+    /// have a warning.
     #[must_use]
     pub(crate) fn is_guarded(&self) -> bool {
         self.is_guarded
@@ -38,9 +38,10 @@ impl LockedFile {
 #[derive(Debug, Default)]
 #[must_use = "dropping it lets go of the locks"]
 pub(crate) struct LockedSet {
-    /// The files, in the order in which the places first named them.
+    /// The files, in the order of the first place that leads to each.
     pub files: Vec<LockedFile>,
-    /// For each place, the index of its file. Places that mean one file (same device and inode) share it.
+    /// For each place, the index of its file in `files`. Places of the same file (same device and inode) have
+    /// the same index.
     pub file_of: Vec<usize>,
 }
 
@@ -64,12 +65,13 @@ pub(crate) fn lock_all(
     lock_all_with(places, &|_| true, &mut Backoff::new(wait))
 }
 
-/// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
+/// Locks the files of a call, in the order of device and inode. So two calls never wait for each other in a
+/// deadlock.
 ///
 /// Every place that cannot be opened is reported, by its index, before anything is locked. So is every place
-/// that `is_written` chooses and that may not be written. A file on which another program has a lease
-/// (fcntl(2)) is waited for instead. If one lock cannot be taken, none is kept. `backoff` has the rest of the
-/// call's time.
+/// for which `is_written` returns `true` although this process has no write permission. If another program
+/// has a lease on a file (fcntl(2)), the call waits instead. If one lock cannot be taken, no lock is kept.
+/// `backoff` has the rest of the call's time.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,
@@ -78,8 +80,8 @@ pub(crate) fn lock_all_with(
     loop {
         let leased = match lock_once(places, is_written, backoff) {
             Ok(Some(set)) => return Ok(set),
-            // One of the names means another file by now. That is no failure, but the attempts must end at
-            // some time.
+            // One of the paths leads to another file by now. That is not an error, but the attempts must end
+            // at some time.
             Ok(None) => Vec::new(),
             Err(problems) if problems.iter().all(|(_, error)| error.is_leased()) => problems,
             Err(problems) => return Err(problems),
@@ -92,7 +94,8 @@ pub(crate) fn lock_all_with(
     }
 }
 
-/// Locks all files once. Returns `None` if, once all were locked, one of the names meant another file.
+/// Makes one attempt to lock all files. Returns `None` if, once all were locked, one of the paths led to
+/// another file.
 fn lock_once(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,
@@ -133,7 +136,7 @@ fn lock_once(
     Ok(all.then_some(LockedSet { files, file_of }))
 }
 
-/// Waits for a lock. `None` if the name meant another file before the lock was free.
+/// Waits for a lock. Returns `None` if the path led to another file before the lock was free.
 fn wait_for(
     file: OpenFile,
     place: &WritablePlace,

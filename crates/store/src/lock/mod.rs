@@ -1,8 +1,8 @@
-//! The lock that makes check and write one step for all processes that edit through this server.
+//! Locks files, so that check and write are atomic for all processes that edit through this server.
 //!
-//! It is flock(2) on the file itself, so it needs no file beside it and ends with its holder. When a file is
-//! replaced, its lock stays with the old inode. So a lock counts only while the name still means the inode
-//! that is locked.
+//! The lock is flock(2) on the file itself, so it needs no separate lock file and ends with its holder. When
+//! a file is replaced, its lock stays with the old inode. So a lock counts only while the path still leads to
+//! the locked inode.
 
 mod backoff;
 pub(crate) mod deferred_close;

@@ -1,4 +1,5 @@
-//! Recovery in the background: [`Background`] regularly polls for records that other machines abandoned.
+//! Recovers calls in the background: [`Background`] regularly polls for journal records that other machines
+//! abandoned.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,14 +13,15 @@ use crate::workspace::Workspace;
 /// The time between two polls. Each poll costs the database one query.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(5);
 
-/// The number of consecutive polls that have found each abandoned record.
+/// For each abandoned record, the number of consecutive polls that have found it.
 #[derive(Default)]
 pub(crate) struct Background(BTreeMap<PathBuf, u32>);
 
 impl Background {
-    /// Ends the abandoned records of a shared journal that the previous poll also found. A process that only
-    /// lost its database session claims its record again before the second poll. If a record cannot be ended,
-    /// the time to the next attempt doubles, so that failures do not fill the log.
+    /// Ends (completes or rolls back) the abandoned records of a shared journal that the previous poll also
+    /// found. A process that only lost its database session claims its record again before the second poll.
+    /// If a record cannot be ended, the time to the next attempt doubles, so that failures do not fill the
+    /// log.
     pub(crate) fn poll(&mut self, workspace: &Workspace) {
         let previous = std::mem::take(&mut self.0);
         end_abandoned(workspace, |record| {

@@ -1,5 +1,5 @@
-//! The check before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that an interrupted
-//! transaction has changed only partly.
+//! Makes the check before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that an
+//! interrupted transaction has changed only partly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -17,8 +17,8 @@ use crate::os::stored_names::{Lead, StoredNames};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
-/// The time after which a directory listing of `GlusterFS` that still disagrees with lookups is considered
-/// the wrong one. A lookup that was wrong because of a cache is right after one listing.
+/// The time after which, if a directory listing of `GlusterFS` still disagrees with lookups, the listing is
+/// considered wrong. A lookup that was wrong because of a cache is right after one listing.
 const LISTINGS: Duration = Duration::from_secs(4);
 
 /// Locks files as [`lock_all_with`] does, after recovering every interrupted transaction that concerns one of
@@ -67,7 +67,7 @@ pub(crate) fn lock_settled(
     }
 }
 
-/// Whether the names belong to the locked files in the storage, too. Another machine may have given a name to
+/// Whether the places lead to the locked files in the storage, too. Another machine may have given a name to
 /// another file, and a cache of this machine may hide that. The check drops wrong names from this machine's
 /// caches.
 ///
@@ -104,8 +104,8 @@ fn are_stored(
     Ok(true)
 }
 
-/// Recovers every interrupted transaction that concerns this path, and waits for those under way. The file
-/// need not exist.
+/// Recovers every interrupted transaction that concerns this path, and waits for the running transactions
+/// that concern it. The file need not exist.
 pub(crate) fn settle(
     workspace: &Workspace,
     place: &WritablePlace,
@@ -173,7 +173,7 @@ pub(crate) fn is_settled(
             workspace.stuck.add(&path);
             StoreError::new(Operation::Lock, place.path(), kind)
         };
-        // A call that reads many files of one record waits for that record only once.
+        // A call that reads many files of one record is to wait for that record only once.
         if half_way.iter().any(|record| workspace.stuck.has(record.path())) {
             return Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Busy));
         }
@@ -196,15 +196,16 @@ pub(crate) fn is_settled(
     }
 }
 
-/// Ends the abandoned records of a shared journal, before files are searched. Waits no longer than `TIDYING`.
-/// Ignores failures: the next read or edit of one of the files tries again.
+/// Recovers the calls of the abandoned records in a shared journal, before files are searched. Waits no
+/// longer than `TIDYING`. Ignores failures: the next read or edit of one of the files tries again.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
     let found = workspace.shared_journal().map(JournalOfMachines::abandoned);
     end_some(workspace, found, cancellation, |record| !workspace.stuck.has(record));
 }
 
-/// Ends all abandoned records of a shared journal, also those that have changed no file: a call that was
-/// interrupted before it was prepared leaves temporaries. `is_due` selects records by their path.
+/// Recovers the calls of all abandoned records in a shared journal, also of those that have changed no file:
+/// a call that was interrupted before it was prepared leaves temporary files. `is_due` selects records by
+/// their path.
 pub(super) fn end_abandoned(workspace: &Workspace, is_due: impl FnMut(&Path) -> bool) {
     let found = workspace.shared_journal().map(|journal| journal.naming(None));
     end_some(workspace, found, Cancellation::none(), is_due);
@@ -231,8 +232,8 @@ fn end_some(
 /// The maximum time to wait for locks of files when abandoned records are ended.
 const TIDYING: Duration = Duration::from_millis(500);
 
-/// Returns the error for a record that this process may not recover. The error names only files in the roots,
-/// since the client may not learn of files outside them.
+/// Returns the error for a record that this process must not recover. The error names only files in the
+/// roots, since the client must not learn of files outside them.
 fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
     let is_in_roots = |path: &&Path| workspace.roots.paths().any(|root| path.starts_with(root));
     let all: BTreeSet<&Path> = record.contents().paths().collect();
@@ -243,7 +244,8 @@ fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
     StoreError::new(Operation::Recover, record.path(), kind)
 }
 
-/// Tells whether the call may have changed files already. Before it is prepared, it has changed none.
+/// Tells whether the recorded call may have changed files already. A call that is not prepared yet has
+/// changed none.
 fn shows(contents: &Contents) -> bool {
     contents.of_other_form.is_some() || contents.steps.is_some()
 }
@@ -262,12 +264,13 @@ enum Standing {
     /// These abandoned records must be recovered first.
     Abandoned(Vec<Box<dyn FoundRecord>>),
     /// Another call, which began earlier, is changing one of the files, or another process is recovering a
-    /// record of one. `path` is that of the first such record; `subjects` are the files of all such records.
+    /// record that concerns one of them. `path` is the path of the first such record; `subjects` are the
+    /// files of all such records.
     UnderWay { path: PathBuf, subjects: Vec<Subject> },
 }
 
-/// Records that this call does not try again, by path, with the error of their recovery; `None` if the record
-/// is recovered and only its unlinking failed.
+/// Records whose recovery this call does not try again, by path, with the error of the recovery; `None` if
+/// the record is recovered and only its unlinking failed.
 type GivenUp = BTreeMap<PathBuf, Option<Box<StoreError>>>;
 
 fn standing(
@@ -277,8 +280,8 @@ fn standing(
 ) -> Result<Standing, StoreError> {
     let Some(journal) = workspace.journal() else { return Ok(Standing::Clear) };
     let found = match journal.all() {
-        // The journal was removed meanwhile, or belongs to another user. Then edits cannot be recorded
-        // either, and each edit warns of that.
+        // The journal was removed meanwhile, or belongs to another user. Edits cannot be recorded either,
+        // then, and each edit has a warning about that.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }

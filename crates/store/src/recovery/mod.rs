@@ -1,10 +1,11 @@
 //! Recovers a transaction whose process died: it is rolled back or, if it was committed, completed. Before
 //! every step, `commit/table.rs` looks up by identity which file each name has. So repeating a step changes
-//! nothing, and bytes that another program has written since are not overwritten.
+//! nothing, and recovery does not overwrite bytes that another program has written since.
 //!
-//! A process that gets the lock of a record knows that the owner is dead, and is the only process to recover
-//! it. The files are locked, too. Records are looked for at start and, with the files locked, before each
-//! edit. So no edit starts from a file that an interrupted transaction has changed only partly.
+//! A process that gets the lock of a record knows that the record's owner is dead, and is the only process
+//! that recovers the record. The files are locked, too. A process looks for records at its start and, with
+//! the files locked, before each edit. So no edit starts from a file that an interrupted transaction has
+//! changed only partly.
 
 pub(crate) mod background;
 mod gate;

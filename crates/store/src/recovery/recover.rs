@@ -15,8 +15,8 @@ use crate::journal::{Contents, FoundRecord, Intent, Step};
 use crate::lock::{Backoff, LockTimeout, LockedFile, lock_all_with};
 use crate::workspace::Workspace;
 
-/// Completes or rolls back the calls of processes that died. Must be called at the start of a process that
-/// may write. A failure is logged, and recovery is tried again before each edit.
+/// Completes or rolls back the calls of processes that died. Must be called at the start of a process that is
+/// allowed to write. A failure is logged, and recovery is tried again before each edit.
 pub(crate) fn recover(workspace: &Workspace) {
     let Some(journal) = workspace.journal() else { return };
     match journal.all() {
@@ -34,8 +34,8 @@ pub(crate) fn recover(workspace: &Workspace) {
     }
 }
 
-/// Tells whether this process may recover a record: its format version is known, all its files are in the
-/// roots, and this machine can wait until its caches are at least as new as the record.
+/// Tells whether this process is allowed to recover a record: its format version is known, all its files are
+/// in the roots, and this machine can wait until its caches are at least as new as the record.
 pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
     contents.of_other_form.is_none()
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
@@ -87,20 +87,20 @@ pub(super) fn try_recover(
 /// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
 fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
     let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
-    // The policy is not consulted: a file that is restored existed before, or was permitted when the call
-    // began.
+    // The access policy is not checked: a file that is restored existed before, or was permitted when the
+    // call began.
     place.map(WritablePlace::permitted)
 }
 
-/// Tells whether an error of opening a file says that there is no regular file, so that it cannot be a file
-/// of the transaction.
+/// Tells whether an error of opening a file says that no regular file is at the path. If so, no file of the
+/// transaction is there.
 fn is_no_file(error: &StoreError) -> bool {
     use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
     matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }
 
-/// Turns an error of recovery into an error of the current call, which has not begun. Kinds that a client can
-/// act on are kept. The other kinds become [`StoreErrorKind::Io`], because they concern files that the
+/// Converts an error of recovery to an error of the current call, which has not begun. Kinds that a client
+/// can act on are kept. The other kinds become [`StoreErrorKind::Io`], because they concern files that the
 /// current call did not name.
 fn of_recovery(error: StoreError) -> StoreError {
     use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, HeldOpen, Io, NoSpace};
@@ -158,13 +158,13 @@ fn recover_record(
     if sync {
         sync_directories_of(places.iter())?;
     }
-    // The temporaries are not needed once the files are in their final state.
+    // The temporary files are not needed once the files are in their final state.
     (0..places.len()).try_for_each(|index| world.discard(index))?;
     drop(world);
     drop((there, locked));
     drop(places);
     let is_one_step = call.is_one_step;
-    // Directories that were created for a file that was not created after all, or was removed, are not needed
+    // Directories that were created for a file that was finally not created, or was removed, are not needed
     // either. They are removed last, since Windows removes no directory that has an open handle.
     let made = contents.subjects.iter().filter_map(|subject| match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => Some(directories),

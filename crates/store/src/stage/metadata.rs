@@ -1,7 +1,7 @@
-//! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux and macOS,
-//! extended attributes with the access control list; on Windows all that `os/windows/metadata.rs` lists.
-//! [`crate::os`] handles flags and, on macOS, the time of creation. The caller decides what to do if that
-//! fails.
+//! Copies a file's metadata to the file that replaces it: mode, owner, group and, on Linux and macOS,
+//! extended attributes with the access control list; on Windows, everything that `os/windows/metadata.rs`
+//! lists. [`crate::os`] handles flags and, on macOS, the time of creation. The caller decides what to do if
+//! that fails.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,8 @@ use crate::os::seen::LostMetadata;
 const OF_THE_KERNEL: [&[u8]; 4] =
     [b"security.ima", b"security.evm", b"com.apple.provenance", b"com.apple.macl"];
 
-/// The mark of a file from another machine. The system puts it on each file that certain programs create.
+/// The attribute that marks a file from another machine. The system also sets it on each file that certain
+/// programs create.
 #[cfg(unix)]
 const QUARANTINE: &[u8] = b"com.apple.quarantine";
 
@@ -26,16 +27,16 @@ const QUARANTINE: &[u8] = b"com.apple.quarantine";
 #[cfg(unix)]
 type Attribute<'a> = (&'a [u8], &'a [u8]);
 
-/// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the
-/// set-id bits and the file's capabilities away, and a new access control list changes the mode.
+/// Copies the owner, group, attributes and mode of `old` to `new`, in this order: a change of the owner
+/// clears the set-id bits and the file's capabilities, and a new access control list changes the mode.
 #[cfg(unix)]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
     let (before, now) = (old.metadata(), new.metadata()?);
     let mut not_kept = LostMetadata::default();
-    // Owner and group are set one by one: a user who may not change the owner may still set a group that they
-    // belong to.
+    // Owner and group are set one by one: a user who is not allowed to change the owner can still set a group
+    // that they belong to.
     if now.gid() != before.gid() {
         not_kept.group = fchown(new, None, Some(before.gid())).is_err();
     }
@@ -57,15 +58,16 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
 }
 
 /// Returns the changes that give a new file the wanted attributes: which to remove, and which to set. If only
-/// the new file has an attribute, such as a security label, it stays. Two exceptions are removed, since they
-/// change what others may do with the file: an access control list, which is the directory's default, and a
-/// quarantine.
+/// the new file has an attribute, such as a security label, it stays. Two such attributes are removed, since
+/// they change what others can do with the file: an access control list, which comes from the directory's
+/// default, and a quarantine mark.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
     let surplus = [os::ACCESS_LIST, QUARANTINE]
         .into_iter()
         .filter(|name| present.contains_key(*name) && !wanted.contains_key(*name));
-    // The new file often has the security label already, which may not be set even to its own value.
+    // The new file often has the same security label already. Setting it can be forbidden, even to the same
+    // value.
     let differing = wanted.iter().filter(|(name, value)| {
         !OF_THE_KERNEL.contains(&name.as_slice()) && present.get(*name) != Some(*value)
     });
@@ -85,7 +87,7 @@ fn carried_mode(mode: u32, not_kept: LostMetadata) -> u32 {
     (mode & 0o1707) | group | set_id
 }
 
-/// Gives `new` the metadata of `old`.
+/// Copies the metadata of `old` to `new`.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {
@@ -125,7 +127,7 @@ mod tests {
         let set: [(&[u8], &[u8]); 3] =
             [(b"com.apple.FinderInfo", b"1"), (b"com.apple.ResourceFork", b"2"), (b"user.a", b"new")];
         assert_eq!(differing, of(&set));
-        // If the old file has a quarantine and a list of its own, they are kept.
+        // If the old file itself has a quarantine mark and an access control list, they are kept.
         let old = of(&[(list, b"own"), (QUARANTINE, b"0083;from a browser")]);
         let (surplus, differing) = differences(&old, &new);
         assert_eq!((surplus.len(), differing.len()), (0, 2));

@@ -1,4 +1,4 @@
-//! New content in temporary files, and the metadata that a file keeps.
+//! Writes new content to temporary files, and copies the metadata that a file keeps.
 
 pub(crate) mod metadata;
 pub(crate) mod temporary;

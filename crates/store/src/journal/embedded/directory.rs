@@ -1,4 +1,4 @@
-//! The state directory as a [`Journal`].
+//! Implements [`Journal`] with the state directory.
 
 use crate::error::StoreError;
 use crate::journal::contents::Subject;

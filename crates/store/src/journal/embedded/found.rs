@@ -1,4 +1,4 @@
-//! A record that was found in the journal, as a file: [`FoundFile`].
+//! Finds journal records, which are files in the state directory: [`FoundFile`].
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -31,12 +31,12 @@ pub(super) struct FoundFile {
     identity: Identity,
     path: PathBuf,
     contents: Contents,
-    /// Whether its owner is dead, and this process holds the record's lock.
+    /// Whether the record's owner is dead, and this process holds the record's lock.
     is_abandoned: bool,
 }
 
 /// Tells whether an error says that a record is gone, belongs to another user, or is on a read-only file
-/// system, so that this process can do nothing about it.
+/// system. This process can then do nothing about the record.
 fn is_not_ours(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
@@ -57,7 +57,7 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
 
 impl FoundFile {
     /// Returns all records in the journal. The records that this process could lock are abandoned; they stay
-    /// locked until dropped.
+    /// locked until their values are dropped.
     pub(super) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
         let path = state.path().join(JOURNAL);
         let mut found = Vec::new();
@@ -82,7 +82,8 @@ impl FoundFile {
         let is_abandoned = match os::try_lock(&file) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
-            // Without locks it is unknown whether the owner lives, and a living owner must not be disturbed.
+            // Without locks, it is unknown whether the owner still runs, and an owner that runs must not be
+            // disturbed.
             Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };

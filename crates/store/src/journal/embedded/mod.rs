@@ -1,5 +1,5 @@
-//! The journal of one machine: a file for each record in the state directory, locked as long as its owner
-//! lives.
+//! Keeps the journal of one machine: each record is a file in the state directory, which is locked as long as
+//! its owner runs.
 
 mod directory;
 mod found;

@@ -1,4 +1,4 @@
-//! The record of a transaction under way, as a file: [`FileRecord`].
+//! Writes the journal record of a running transaction, which is a file: [`FileRecord`].
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -17,8 +17,8 @@ use crate::state_dir::{JOURNAL, StateDir};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::OpenOptions;
 
-/// The record of a transaction, locked. Dropping it removes the record, so it may be dropped only once the
-/// transaction's temporaries are gone and all files are in their old state.
+/// The locked journal record of a transaction. Dropping this value removes the record, so it must be dropped
+/// only once the transaction's temporary files are gone and all files are in their old state.
 #[derive(Debug)]
 pub(super) struct FileRecord {
     directory: Arc<Dir>,
@@ -33,7 +33,7 @@ pub(super) struct FileRecord {
 }
 
 impl FileRecord {
-    /// Records which files are to be changed. Must be called before the first temporary is created.
+    /// Records which files are to be changed. Must be called before the first temporary file is created.
     pub(super) fn begin(state: &StateDir, subjects: &[Subject]) -> Result<Self, StoreError> {
         let mut record = loop {
             let name = OsString::from(TemporaryId::draw().to_string());
@@ -124,7 +124,8 @@ impl Record for FileRecord {
         end_part(&mut self.text);
         let written = self.write_from(from, sync);
         if written.is_err() {
-            // Recovery may read the word *committed* later although it was not synced.
+            // The word *committed* may be in the file although the write failed, and recovery may then read
+            // it.
             self.is_in_doubt = self.shorten(from, sync).is_err();
         }
         written
