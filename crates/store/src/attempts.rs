@@ -1,4 +1,4 @@
-//! The bound on how often a call begins again because files change while it works on them: [`Attempts`].
+//! Limits how often a call starts again because files change while it works on them: [`Attempts`].
 
 use crate::cancellation::Cancellation;
 use crate::error::{StoreError, StoreErrorKind};
@@ -21,13 +21,12 @@ impl<'a> Attempts<'a> {
         Self { left: MAX_ATTEMPTS - 1, patience: Patience::default(), cancellation }
     }
 
-    /// Tells whether to begin again after an error. That is so if the file has changed
-    /// ([`StoreErrorKind::Changed`]) and an attempt is left, or if another program [has a lease on
-    /// it](StoreError::is_leased).
+    /// Tells whether to start again after an error: the file has changed ([`StoreErrorKind::Changed`]) and an
+    /// attempt is left, or if another program [has a lease on it](StoreError::is_leased).
     ///
     /// An error of the kind `Changed` has a source only if another machine replaced the file: for a moment,
-    /// this machine resolves the name to the old file. Such a change is waited for, and does not count as an
-    /// attempt. The same holds for a lease.
+    /// this machine resolves the name to the old file. In that case, this function waits a moment, and no
+    /// attempt is counted. It does the same for a lease.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
         if self.cancellation.is_cancelled() {
             return false;

@@ -1,5 +1,6 @@
-//! All that the crate `mcp-text-editor-cluster` needs to keep the state of several machines elsewhere. It is
-//! for that crate alone, of the same version, and no part of the public interface.
+//! Exports everything that the crate `mcp-text-editor-cluster` needs to keep the state of several machines
+//! elsewhere. This module is only for that crate, of the same version, and is not part of the public
+//! interface.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,19 +26,20 @@ pub fn bytes_of(path: &Path) -> Option<&[u8]> {
     os::bytes_of(path)
 }
 
-/// Returns the path from the bytes that [`bytes_of`] made of it.
+/// Returns the path from the bytes that [`bytes_of`] returned.
 #[must_use]
 pub fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     os::path_of(bytes)
 }
 
-/// Returns the time by the clock from which files get their times.
+/// Returns the current time, by the clock from which files get their timestamps.
 #[must_use]
 pub fn now() -> SystemTime {
     clock::now()
 }
 
-/// Returns the kind of the network file system that a path is in, or would be in; `None` for any other.
+/// Returns the kind of the network file system in which a path is, or would be; `None` if it is not in a
+/// network file system.
 pub fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
     let opened = path.ancestors().find_map(|above| Dir::open_ambient_dir(above, ambient_authority()).ok());
     os::network_file_system(&opened.ok_or(io::ErrorKind::NotFound)?)

@@ -1,12 +1,12 @@
-//! The cancellation of a call by its caller: [`Cancellation`]. It is never reported as an error of the
-//! system.
+//! Tells whether the caller has cancelled a call: [`Cancellation`]. A cancellation is never reported as an
+//! error of the system.
 
 use std::fmt;
 
 use crate::error::ReadFault;
 
-/// Knows whether the caller has cancelled the call. Long work asks between blocks and between files, and for
-/// the last time before it replaces the first file.
+/// Tells whether the caller has cancelled the call. Long work checks it between blocks and between files, and
+/// for the last time before it replaces the first file.
 #[derive(Clone, Copy)]
 pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
 
@@ -43,7 +43,7 @@ impl Default for Cancellation<'_> {
 }
 
 impl fmt::Debug for Cancellation<'_> {
-    /// Does not ask whether the call is cancelled.
+    /// Writes only the type's name: formatting must not call the function.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Cancellation")
     }

@@ -1,4 +1,4 @@
-//! The errors of files, as data: [`StoreError`]. Its `Display` is a line for a log.
+//! Defines the errors of file operations: [`StoreError`]. Its `Display` is a line for a log.
 
 use std::fmt;
 use std::io;
@@ -22,16 +22,16 @@ pub struct StoreError {
     pub kind: StoreErrorKind,
     /// The part of the file's name that explains the error, if there is one.
     pub name: Option<NameFault>,
-    /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
+    /// The files that were perhaps meant, if no file is at the path ([`StoreErrorKind::NotFound`]).
     pub suggested: Option<Box<Suggestion>>,
-    /// The names on disk that differ from before the call: new, gone, or with other content. If it is empty,
-    /// all is as before the call.
+    /// The paths on disk that differ from before the call: new, gone, or with other content. If the list is
+    /// empty, everything is as before the call.
     pub left: Vec<LeftBehind>,
-    /// The system's error, where there was one.
+    /// The system's error; `None` if there was none.
     pub source: Option<io::Error>,
 }
 
-/// A file name whose content is not what it was before the failed call.
+/// A path whose content differs from before the failed call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftBehind {
     /// The absolute path.
@@ -40,18 +40,19 @@ pub struct LeftBehind {
     pub what: Remains,
 }
 
-/// The content under a name after a call that failed.
+/// The content at a path after a call that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remains {
-    /// The file, which may hold its new content, or a part of it.
+    /// The file, which may have its new content, or a part of it.
     Changed,
-    /// No file any more, or a file of another program.
+    /// The path has no file any more, or a file of another program.
     Gone,
-    /// The old content of another file, the one at this path.
+    /// The old content of another file; the field is that file's path.
     Old(PathBuf),
-    /// Something that was not there before.
+    /// A file or directory that was not there before.
     Made,
-    /// Perhaps something that was not there before: the system refuses to tell.
+    /// Perhaps a file or directory that was not there before: the system does not let this process examine
+    /// the path.
     PerhapsMade,
 }
 
@@ -67,30 +68,30 @@ pub struct Suggestion {
     /// The absolute paths, one to three. Each file existed and could be read, or edited if the call edits. If
     /// the call was to create the file, its directory existed.
     pub paths: Vec<PathBuf>,
-    /// Whether these are all. If not, there are more of this kind, or the search ended early.
+    /// Whether `paths` has all such files. If not, there are more, or the search ended early.
     pub are_all: bool,
 }
 
 /// The parts of a file's name that explain a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameFault {
-    /// The name is that of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]). The path of
-    /// the error is the one to which the link leads.
+    /// The path names a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]). The error's path
+    /// is the path to which the link leads.
     DanglingLink,
-    /// The name, or the target of the symbolic link that it names, ends in a slash, as only a directory's
-    /// name may. Without the slash, it is a file's name ([`StoreErrorKind::NotADirectory`]).
+    /// The path, or the target of the symbolic link that it names, ends in a slash, which only a directory's
+    /// path can. Without the slash, it names a file ([`StoreErrorKind::NotADirectory`]).
     SlashAfterFile,
-    /// The name ends in a slash, nothing has that name, and the call was to create a file
+    /// The path ends in a slash, nothing is at the path, and the call was to create a file
     /// ([`StoreErrorKind::IsADirectory`]).
     SlashAfterNothing,
 }
 
-/// The operation that was under way when a [`StoreError`] arose.
+/// The operation that failed with a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Opening an allowed directory, at start.
+    /// Opening a root, at the process's start.
     OpenRoot,
-    /// Making or opening the state directory, at start.
+    /// Creating or opening the state directory, at the process's start.
     OpenState,
     /// Following a path to its directory.
     Resolve,
@@ -100,38 +101,39 @@ pub enum Operation {
     Lock,
     /// Reading a file's bytes.
     Read,
-    /// Making a temporary file or writing to it.
+    /// Creating a temporary file or writing to it.
     WriteTemporary,
     /// Giving a temporary file the mode and owner of the file that it is to replace.
     KeepMetadata,
     /// Waiting until a file or directory is on disk.
     Sync,
-    /// Making a parent directory.
+    /// Creating a parent directory.
     CreateDirectory,
     /// Giving a new file its name.
     Create,
-    /// Putting a temporary file in the place of the old one.
+    /// Replacing the old file with a temporary file.
     Replace,
-    /// Taking a file away.
+    /// Removing a file.
     Remove,
     /// Renaming a file, or moving it to another directory.
     Move,
-    /// Putting the old file back.
+    /// Restoring the old file.
     Restore,
-    /// Writing down what is about to be done.
+    /// Recording a call's changes in the journal before they are made.
     WriteJournal,
-    /// Looking for calls that were cut off.
+    /// Reading the journal to find interrupted calls.
     ReadJournal,
     /// Recovering the call of a process that died.
     Recover,
 }
 
-/// The reason why an operation failed: what a client can act on; the rest is [`StoreErrorKind::Io`].
+/// The reason why an operation failed, as far as a client can act on it; any other reason is
+/// [`StoreErrorKind::Io`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StoreErrorKind {
     /// There is no such file.
     NotFound,
-    /// There is something of that name, a dangling symbolic link included.
+    /// Something is at the path already; a dangling symbolic link counts, too.
     AlreadyExists,
     /// The path names a directory.
     IsADirectory,
@@ -142,61 +144,61 @@ pub enum StoreErrorKind {
         /// The kind of file.
         what: SpecialFile,
     },
-    /// The system refused.
+    /// The system refused the operation for lack of permission.
     PermissionDenied,
-    /// A privacy setting of the system keeps this process from a part of the person's files: no permission
-    /// helps.
+    /// A privacy setting of the system denies this process access to a part of the person's files. File
+    /// permissions do not help.
     Private(Privacy),
-    /// The file system is mounted read-only: no permission helps.
+    /// The file system is mounted read-only. File permissions do not help.
     ReadOnlyFileSystem,
-    /// A flag of the file forbids the edit, or a flag of its directory forbids what the edit would do in it.
+    /// A flag of the file, or of its directory, forbids the edit.
     Guarded {
         /// The flag.
         by: Guard,
-        /// Whether it is a flag of the directory, whose path the error then has.
+        /// Whether it is a flag of the directory. If so, the error's path is the directory.
         is_directory: bool,
     },
     /// The file's content is in a cloud, and the system does not fetch it for this process (macOS).
     NotDownloaded,
     /// The file is encrypted by its file system, and its key is locked.
     NoKey,
-    /// More than 40 symbolic links on the way (the limit of Linux, `path_resolution(7)`).
+    /// The path has more than 40 symbolic links (the limit of Linux, `path_resolution(7)`).
     LinkLoop,
-    /// The path, or one name in it, is longer than the system takes.
+    /// The path, or one name in it, is longer than the system accepts.
     NameTooLong,
-    /// Too many directories would have to be made for a new name.
+    /// Too many directories would have to be created for a new file.
     TooManyMissing {
-        /// The number of directories that are missing on the way.
+        /// The number of missing directories.
         missing: usize,
-        /// The most that a call makes.
+        /// The maximum number that a call creates.
         most: usize,
     },
-    /// The path is not Unicode, so that no call can name it.
+    /// The path is not Unicode, so no call can name it.
     NotUnicode,
     /// The disk, or the quota, is full.
     NoSpace,
-    /// The file would be larger than this process may make one, or than its file system can hold one.
+    /// The file would exceed this process's limit for the size of files, or the maximum of its file system.
     FileTooLarge,
     /// Another call held the lock until the time limit.
     Busy,
-    /// Another program has the file open in a way that keeps others out (Windows), or has a lease on it
+    /// Another program has the file open in a way that excludes others (Windows), or has a lease on it
     /// (fcntl(2)).
     HeldOpen,
-    /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
+    /// The caller cancelled the call. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
-    /// The meaning of the path, or the file's content, changed while the call was at work: start again from
-    /// the read.
+    /// The file to which the path leads, or the file's content, changed during the call. The caller must
+    /// start again from the read.
     Changed,
-    /// A directory of a past edit is gone, was replaced by another one, or is reached by a link.
+    /// A directory of a past edit is gone, was replaced by another directory, or is reached by a link.
     OtherDirectory,
     /// A commit failed and could not be undone. [`StoreError::left`] says where each file is until recovery
-    /// puts it right.
+    /// restores it.
     NotRestored,
-    /// Another program wrote a file during the commit, and that file and the call's cannot both have the
-    /// name. The call is undone. [`StoreError::left`] says where each file is; nothing moves them later.
+    /// Another program wrote a file during the commit, and that file and the call's file cannot both have the
+    /// path. The call is undone. [`StoreError::left`] says where each file is; they stay there.
     Displaced,
-    /// A call that was cut off has left these files half done, and this process may not recover it: not all
-    /// of them are in its roots, or a later version made the call.
+    /// An interrupted call has left these files partly changed, and this process must not recover it: not all
+    /// of the files are in its roots, or a later version made the call.
     Unfinished {
         /// The files that lie in the roots.
         paths: Vec<PathBuf>,
@@ -205,12 +207,12 @@ pub enum StoreErrorKind {
         /// Whether a later version made the call.
         is_of_later_form: bool,
     },
-    /// Anything else; see the source.
+    /// Any other reason; see the source.
     Io,
 }
 
 impl StoreError {
-    /// Makes an error that the system did not report by itself.
+    /// Returns an error without a source: the system did not report it.
     #[must_use]
     pub fn new(operation: Operation, path: &Path, kind: StoreErrorKind) -> Self {
         Self {
@@ -231,21 +233,21 @@ impl StoreError {
         self.kind == StoreErrorKind::HeldOpen && self.source.as_ref().is_some_and(is_refused)
     }
 
-    /// Makes an error from an error of the system, which is kept as the source.
+    /// Returns the error for an error of the system, which becomes the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         let kind = operation.private(path, &source).unwrap_or_else(|| StoreErrorKind::of(&source));
         Self { source: Some(source), ..Self::new(operation, path, kind) }
     }
 
-    /// Turns the error into one of a commit that could not be undone.
+    /// Converts the error to the error of a commit that could not be undone.
     pub(crate) fn not_restored(self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         let error = self.leaving(left);
         Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
     }
 
-    /// Adds to [`StoreError::left`]. A name that is already listed keeps its entry, unless the entry is
-    /// [`Remains::Gone`]: another file of the call may have got the name since.
+    /// Adds paths to [`StoreError::left`]. A path that is already listed keeps its entry, unless the entry is
+    /// [`Remains::Gone`]: another file of the call may have got the path since.
     pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         for one in left {
             match self.left.iter_mut().find(|told| told.path == one.path) {
@@ -257,7 +259,7 @@ impl StoreError {
         self
     }
 
-    /// Makes the error of a fault: of an error of the system, or of a cancellation.
+    /// Returns the error for a fault, which is an error of the system or a cancellation.
     #[must_use]
     pub fn from_fault(operation: Operation, path: &Path, fault: ReadFault) -> Self {
         match fault {
@@ -268,14 +270,14 @@ impl StoreError {
 }
 
 /// The reasons why a file's bytes were not read or written to the end. A cancellation is not an error of the
-/// system: a read that fails because of a signal (`EINTR`, as a file system in user space can return) fails
-/// like any other.
+/// system: if a signal makes a read fail (`EINTR`, which a file system in user space can return), that is an
+/// ordinary [`ReadFault::Io`].
 #[derive(Debug, thiserror::Error)]
 pub enum ReadFault {
     /// The system, or the file system, failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The caller asked to stop.
+    /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
 }
@@ -292,8 +294,9 @@ impl ReadFault {
 }
 
 impl Operation {
-    /// Returns the kind of an error, if it means that a privacy setting forbade the operation. Operations
-    /// that change a name are left out: a flag of the file makes them fail with the same error number.
+    /// Returns the kind of an error if a privacy setting forbade the operation, otherwise `None`. For
+    /// operations that change a name, always returns `None`: a flag of the file makes them fail with the same
+    /// error number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
@@ -331,15 +334,15 @@ impl StoreErrorKind {
             ChangeKind::FileTooLarge => Self::FileTooLarge,
             // Another program has a lease on the file (fcntl(2)).
             ChangeKind::WouldBlock => Self::HeldOpen,
-            // On a network file system another machine has replaced the file, or removed it.
+            // On a network file system, another machine has replaced or removed the file.
             ChangeKind::StaleNetworkFileHandle => Self::Changed,
             _ => Self::Io,
         }
     }
 
-    /// Tells whether the system refuses to write in this directory, by permissions or otherwise, so that
-    /// another directory may work. Controlled Folder Access (Windows) does not count: it also refuses to
-    /// overwrite a file in place, and that error gives no reason.
+    /// Tells whether the system refuses to write in this directory, because of permissions or for another
+    /// reason of the directory. If so, another directory may work. Controlled Folder Access (Windows) does
+    /// not count: it also refuses to overwrite a file in place, and that error gives no reason.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {
             Self::Private(privacy) => *privacy != Privacy::ControlledFolder,
@@ -348,9 +351,9 @@ impl StoreErrorKind {
     }
 }
 
-/// Gives a result the operation and the path, at the place where they are known.
+/// Adds the operation and the path to the error of a result.
 pub(crate) trait ErrorContext<T> {
-    /// Turns the error into a [`StoreError`].
+    /// Converts the error to a [`StoreError`].
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError>;
 }
 
@@ -366,13 +369,14 @@ impl<T> ErrorContext<T> for Result<T, ReadFault> {
     }
 }
 
-/// Returns the list of what is left, for a log.
+/// Returns the paths that differ from before the call as text, for a log.
 fn listed(left: &[LeftBehind]) -> String {
     let one = |left: &LeftBehind| format!("; {}: {:?}", left.path.display(), left.what);
     left.iter().map(one).collect()
 }
 
-// For logs, and for programs that embed this crate; the server's replies have words of their own.
+// These texts are for logs, and for programs that embed this crate; the server's replies have their own
+// texts.
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -589,7 +593,7 @@ mod tests {
             ..StoreError::new(Operation::Open, Path::new("/a"), kind)
         };
         assert!(error(StoreErrorKind::HeldOpen, Some(io::ErrorKind::WouldBlock)).is_leased());
-        // On Windows it is the system that says so.
+        // On Windows, the error comes from the system, not from a lease.
         assert!(!error(StoreErrorKind::HeldOpen, Some(io::ErrorKind::PermissionDenied)).is_leased());
         assert!(!error(StoreErrorKind::HeldOpen, None).is_leased());
         assert!(!error(StoreErrorKind::Io, Some(io::ErrorKind::WouldBlock)).is_leased());

@@ -1,11 +1,11 @@
-//! Edits files so that nothing is lost. A call makes all changes that it was asked for, or none. It changes
-//! no other byte, and nothing outside the allowed directories. This is the only crate of mcp-text-editor that
-//! touches the operating system.
+//! Edits files so that nothing is lost. A call makes all requested changes, or none. It changes no other
+//! byte, and nothing outside the allowed directories, the roots. This is the only crate of mcp-text-editor
+//! that touches the operating system.
 //!
-//! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and
+//! The interface is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and
 //! [read](Workspace::read), [search](Workspace::search), [list](Workspace::list), [plan](Workspace::plan),
 //! [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. The
-//! modules behind it are private. The half without input and output, [`core`], is re-exported.
+//! modules that implement it are private. The crate without input and output, [`core`], is re-exported.
 //!
 //! ```
 //! use mcp_text_editor_store::core::resolve::Patch;
@@ -39,15 +39,15 @@
 //!
 //! - Without a state directory there is no journal: a crash between two files of a call leaves the first
 //!   changed.
-//! - Where the file system cannot exchange names, or a file must be written over in place, a program that
-//!   writes in the very same instant can lose what it wrote. [`Warning`] says when that was possible.
+//! - If the file system cannot exchange names, or a file must be overwritten in place, a program that writes
+//!   to the file at the same instant can lose what it wrote. [`Warning`] says when that was possible.
 //!
 //! # What may grow
 //!
-//! Results may get more fields (`#[non_exhaustive]`). The enums that say why something is refused, and what a
-//! caller must know of an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`], [`Warning`] …),
-//! are exhaustive on purpose: the compiler shows a new case to every program that puts them into words. So a
-//! new case needs a new major version.
+//! Results may get more fields (`#[non_exhaustive]`). The enums with the reasons for refusals, and with the
+//! facts that a caller must know about an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`],
+//! [`Warning`] …), are exhaustive on purpose: the compiler reports a new case to every program that matches
+//! on them. So a new case needs a new major version.
 //!
 //! # Features
 //!
@@ -88,7 +88,7 @@ mod state_dir;
 mod tests;
 mod workspace;
 
-/// The half without input and output: scans, requests and their resolution, splices, digests, encodings.
+/// The crate without input and output: scans, requests and their resolution, splices, digests, encodings.
 pub use mcp_text_editor_core as core;
 
 pub use access::client_files::{CLIENT_FILES, ClientFile, KnownFrom};

@@ -1,21 +1,21 @@
-//! The observer of events that the results of calls do not show: [`Observer`].
+//! Defines an observer of events that the results of calls do not show: [`Observer`].
 
 use std::time::Duration;
 
 /// The functions that are called for events that no result shows. [`Observer::default`] does nothing.
 ///
-/// They are called on the thread that works, so they must be quick.
+/// They are called on the thread that does the work, so they must be quick.
 #[derive(Clone, Copy, Debug)]
 pub struct Observer {
-    /// A call has waited this long for locks, whether or not it got them.
+    /// Called when a call has waited this long for locks, whether or not it got them.
     pub lock_waited: fn(Duration),
-    /// An edit that was cut off, in this process or in another, has been completed or undone.
+    /// Called when an interrupted edit, of this process or another, has been completed or rolled back.
     pub recovered: fn(),
-    /// A call has waited this long for the database of several machines, whether or not it answered.
+    /// Called when a call has waited this long for the shared database, whether or not the database answered.
     pub database_waited: fn(Duration),
-    /// A request to the database of several machines failed.
+    /// Called when a request to the shared database failed.
     pub database_failed: fn(),
-    /// A record of this process in that database has begun (1) or ended (-1).
+    /// Called when a journal record of this process in the shared database has begun (1) or ended (-1).
     pub records_in_work: fn(i64),
 }
 

@@ -1,4 +1,4 @@
-//! The state that all calls of a process share: [`Workspace`].
+//! Defines the state that all calls of a process share: [`Workspace`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,32 +23,32 @@ use crate::state_dir::StateDir;
 pub struct Workspace {
     /// The allowed directories.
     pub(crate) roots: Roots,
-    /// The scans of files, kept between reads.
+    /// The scans of files that are remembered between reads.
     pub(crate) scan_cache: ScanCache,
-    /// The state directory with the journal. Without it, edits warn of what they lack.
+    /// The state directory with the journal. Without it, edits have warnings about what is missing.
     pub(crate) state_dir: Option<StateDir>,
     /// The journal that several machines share. If it is set, the journal of the state directory is not used.
     pub(crate) shared: Option<Arc<dyn JournalOfMachines>>,
-    /// The records of a shared journal for which a call waited in vain a moment ago.
+    /// The records of a shared journal for which a wait recently timed out.
     pub(crate) stuck: Stuck,
-    /// The edits of the past.
+    /// The past edits.
     pub(crate) history: History,
     /// The files that the configuration wants overwritten in place, not replaced.
     pub(crate) in_place: Patterns,
     /// The failures that an acknowledged edit survives.
     pub(crate) durability: Durability,
-    /// The reason why there is no state directory although one was asked for.
+    /// The reason why there is no state directory although one was configured.
     pub(crate) state_problem: Option<String>,
     /// Whether an edit has already warned of that problem.
     pub(crate) has_warned: AtomicBool,
-    /// The rules by which text matches, and the most that an edit may insert.
+    /// The rules by which text matches, and the maximum size of the text that an edit may insert.
     pub(crate) matching: resolve::MatchOptions,
-    /// The most bytes that a file may have, before an edit and after it. Reads have no such limit.
+    /// The maximum number of bytes of a file, before and after an edit. Reads have no such limit.
     pub(crate) max_file_bytes: u64,
-    /// The most bytes that an edit may remove, of all its files together, and still be kept in the history:
-    /// they are in memory during the edit. [`IN_MEMORY`] unless configured otherwise.
+    /// The maximum number of bytes that an edit can remove, from all its files together, and still be kept in
+    /// the history. These bytes are in memory during the edit. [`IN_MEMORY`] unless configured otherwise.
     pub(crate) max_kept_bytes: u64,
-    /// Files that were replaced, and are not closed yet.
+    /// The replaced files that are not closed yet.
     pub(crate) deferred_close: DeferredClose,
     /// The observer of events that the results of calls do not show.
     pub(crate) observer: Observer,
@@ -77,7 +77,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the journal, where transactions write down what they are about to do.
+    /// Returns the journal, where transactions record their changes before they make them: the shared journal
+    /// if there is one, otherwise the journal in the state directory; `None` if there is neither.
     pub(crate) fn journal(&self) -> Option<&dyn Journal> {
         let own = || self.state_dir.as_ref().map(|state| state as &dyn Journal);
         self.shared_journal().map(|shared| shared as &dyn Journal).or_else(own)
@@ -88,23 +89,25 @@ impl Workspace {
         self.shared.as_deref()
     }
 
-    /// Returns the longest time for which this machine may still see the old state of one of these files
-    /// after another machine has changed it. `None` if that time is unknown, or too long to wait for: then
-    /// this machine must decide nothing about a call that another machine left unfinished.
+    /// Returns the maximum time for which this machine may still see the old state of one of these files
+    /// after another machine has changed it. Returns `None` if that time is unknown, or too long to wait for;
+    /// this machine must then not recover a call that another machine left unfinished.
     pub(crate) fn cache_lifetime<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Option<Duration> {
         let Some(shared) = &self.shared else { return Some(Duration::ZERO) };
         let lifetimes = paths.into_iter().map(|path| shared.cache_lifetime(path));
         lifetimes.collect::<Option<Vec<_>>>().map(|all| all.into_iter().max().unwrap_or_default())
     }
 
-    /// Returns why there is neither journal nor history, but only to the first edit that asks.
+    /// Returns the reason why there is neither journal nor history; only for the first call of this function,
+    /// otherwise `None`.
     pub(crate) fn first_without_state(&self) -> Option<String> {
         let why = self.state_problem.as_ref().filter(|_| self.shared_journal().is_none())?;
         (!self.has_warned.swap(true, Ordering::Relaxed)).then(|| why.clone())
     }
 
-    /// Returns the directory for new content of files whose own directory may not be written. `None` with a
-    /// shared journal: a process of another machine, which may recover the call, would not find the content.
+    /// Returns the directory for the new content of files whose own directory is not writable. Returns `None`
+    /// if there is a shared journal: a process of another machine, which may have to recover the call, would
+    /// not find the content.
     pub(crate) fn content_dir(&self) -> Option<&StateDir> {
         self.state_dir.as_ref().filter(|_| self.shared_journal().is_none())
     }

@@ -1,5 +1,5 @@
-//! Temporary files with new content: [`Temporary`], and the names by which recovery finds them,
-//! [`TemporaryId`]. The commit puts them in place.
+//! Creates temporary files for new content, [`Temporary`], and their names, [`TemporaryId`], with which
+//! recovery finds them. The commit later gives them their final names.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -30,8 +30,9 @@ use crate::state_dir::{CONTENT, StateDir};
 /// The beginning of the names of all temporary files.
 pub(crate) const PREFIX: &str = ".mte-";
 
-/// The maximum bytes that a call holds in memory: the new content of a file whose directory is not writable
-/// and, unless configured otherwise, the bytes that an edit removes, until the history has them.
+/// The maximum number of bytes that a call holds in memory for the new content of a file whose directory is
+/// not writable. Unless configured otherwise, also the maximum for the bytes that an edit removes, which are
+/// held until the history has them.
 pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// The number of bytes that are copied at a time.
@@ -41,7 +42,7 @@ const BLOCK: usize = 1024 * 1024;
 /// that recovery finds all of them after a process was killed.
 ///
 /// A process that takes over a record from another machine first renames the files: the new names have the
-/// record's `epoch`. So no earlier owner of the record can put them in place any more.
+/// record's `epoch`. So no earlier owner of the record can use them any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TemporaryId {
     drawn: u64,
@@ -49,11 +50,11 @@ pub struct TemporaryId {
 }
 
 impl TemporaryId {
-    /// Draws an id at random. If an id is drawn twice by chance, the file system reports that the name is
-    /// taken.
+    /// Draws an id at random. If the same id is drawn twice by chance, creating the file fails because the
+    /// name is taken.
     #[must_use]
     pub fn draw() -> Self {
-        // std seeds it from the system, with a new seed each time. That saves a dependency.
+        // std's hasher has a new random seed each time, which saves a dependency.
         Self { drawn: RandomState::new().build_hasher().finish(), epoch: 0 }
     }
 
@@ -63,21 +64,23 @@ impl TemporaryId {
         Some(Self { drawn: u64::from_str_radix(text, 16).ok()?, epoch: 0 })
     }
 
-    /// Returns the name of the new content, and of the old content once the two are exchanged. It does not
-    /// contain the file's own name, which can already have the maximum length, and matches no `*.ext`.
+    /// Returns the name of the temporary file with the new content; once the two files are exchanged, it is
+    /// the name of the old file. The name does not contain the file's own name, which can already have the
+    /// maximum length, and matches no pattern `*.ext`.
     #[must_use]
     pub fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// Returns the name of a backup. It is the old content, if the file gets a second name or is copied; or
-    /// it is a file that a new one displaced from its name, and that may be another program's.
+    /// Returns the name of a backup: the old content, if the file gets a second name or is copied; or a file
+    /// that a new file displaced from its name, and that another program may have written.
     #[must_use]
     pub fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
     }
 
-    /// Returns the content of a file that reserves the name of a new one. No other file has these bytes.
+    /// Returns the content of a placeholder file that reserves the name of a new file. No other file has
+    /// these bytes.
     #[must_use]
     pub(crate) fn claim(self) -> Vec<u8> {
         format!("{PREFIX}{self}").into_bytes()
@@ -100,9 +103,9 @@ impl fmt::Display for TemporaryId {
     }
 }
 
-/// A new file beside the one that it will replace, locked like that one. For a file that is overwritten in
-/// place, it can be in the state directory or in memory instead. Dropping it removes it, unless it was
-/// committed.
+/// A temporary file in the directory of the file that it will replace, locked like that file. For a file that
+/// is overwritten in place, it can be in the state directory or in memory instead. Dropping this value
+/// removes the temporary file, unless it was committed.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
@@ -119,7 +122,7 @@ pub(crate) struct Temporary {
 /// The location of a [`Temporary`].
 #[derive(Debug)]
 enum Location {
-    /// Beside the file that it will replace, so that it can get that file's name.
+    /// In the directory of the file that it will replace, so it can get that file's name.
     SameDirectory(Arc<Dir>),
     /// In the state directory. It cannot get the file's name, so its bytes are copied.
     State(Arc<Dir>),
@@ -128,7 +131,7 @@ enum Location {
 }
 
 impl Location {
-    /// Returns the directory that holds the file; `None` if it is in memory.
+    /// Returns the directory that has the temporary file; `None` if the file is in memory.
     fn directory(&self) -> Option<&Arc<Dir>> {
         match self {
             Self::SameDirectory(directory) | Self::State(directory) => Some(directory),
@@ -144,7 +147,7 @@ impl Temporary {
         Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
     }
 
-    /// Creates an empty file for the old content of one that is overwritten in place.
+    /// Creates an empty file for the old content of a file that is overwritten in place.
     pub(crate) fn create_for_old(
         place: &WritablePlace,
         id: TemporaryId,
@@ -175,23 +178,24 @@ impl Temporary {
         os::creation_mode(&mut options, mode);
         let path = beside.with_file_name(&name);
         let file = match directory.open_with(&name, &options) {
-            // The id was drawn twice by chance. The next attempt draws another.
+            // The id was drawn twice by chance. The next attempt draws another id.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::new(Operation::WriteTemporary, &path, StoreErrorKind::Changed));
             }
             opened => opened.context(Operation::WriteTemporary, &path)?.into_std(),
         };
         let identity = os::identity_of(&file).context(Operation::WriteTemporary, &path)?;
-        // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody
-        // else knows the file yet, so the lock fails only on a file system without locks.
+        // After the exchange, this file has the final name, and nobody must edit it before the call is over.
+        // Nobody else knows the file yet, so the lock fails only on a file system without locks.
         os::try_lock(&file).ok();
         let location = locate(directory.clone());
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
     /// Creates an empty file in the place's directory, which only this user can read (mode 0600). If the
-    /// directory does not allow that, creates it in the state directory; if there is none, in memory, if at
-    /// most [`IN_MEMORY`] bytes are needed. If more are needed, the error names the directory.
+    /// directory does not allow that, creates the file in the state directory. If there is no state
+    /// directory, creates it in memory, but fails if more than [`IN_MEMORY`] bytes are needed; the error then
+    /// names the place's directory.
     pub(crate) fn create_anywhere(
         place: &WritablePlace,
         id: TemporaryId,
@@ -236,24 +240,25 @@ impl Temporary {
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Tells whether the temporary is in the file's directory, so that it can get the file's name.
+    /// Tells whether the temporary file is in the directory of the file to replace. If so, it can get that
+    /// file's name.
     #[must_use]
     pub(crate) fn is_in_same_directory(&self) -> bool {
         matches!(self.location, Location::SameDirectory(_))
     }
 
-    /// Tells whether the temporary has no name, and vanishes with this process.
+    /// Tells whether the temporary file is in memory: it has no name, and vanishes with this process.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.location, Location::Memory)
     }
 
-    /// Returns the id that its name is made of.
+    /// Returns the id from which the file's name is derived.
     #[must_use]
     pub(crate) fn id(&self) -> TemporaryId {
         self.id
     }
 
-    /// Removes it, as dropping it does. Returns whether it is gone.
+    /// Removes the file, as dropping this value does. Returns whether the file is gone.
     pub(crate) fn remove(mut self) -> bool {
         self.is_left = true;
         self.unlink()
@@ -264,7 +269,7 @@ impl Temporary {
         self.location.directory().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
     }
 
-    /// Leaves it where it is, for recovery.
+    /// Leaves the file on disk, for recovery.
     pub(crate) fn leave(mut self) {
         self.is_left = true;
     }
@@ -273,7 +278,7 @@ impl Temporary {
         &self.identity
     }
 
-    /// Returns the absolute path of the temporary, for messages.
+    /// Returns the absolute path of the temporary file, for messages.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -285,16 +290,16 @@ impl Temporary {
         self.written
     }
 
-    /// Appends bytes of a file, within the kernel where it can, else in blocks. The error is
-    /// [`StoreErrorKind::Changed`] if the source has become too short.
+    /// Appends bytes of another file: within the kernel if possible, otherwise in blocks. The error is
+    /// [`StoreErrorKind::Changed`] if the other file has become too short.
     pub(crate) fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
         let mut offset = range.start;
         while offset < range.end {
             let length = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(1 << 30);
             let copied = os::copy_in_kernel(from.file(), offset, &self.file, length);
             match copied.context(Operation::WriteTemporary, &self.path)? {
-                // 0 can also mean that the file system does not support it (proc(5)). A read tells which it
-                // is.
+                // 0 means the end of the file, or that its file system does not support this call (proc(5)).
+                // A read distinguishes the two.
                 None | Some(0) => break,
                 Some(copied) => {
                     offset += copied as u64;
@@ -322,7 +327,7 @@ impl Temporary {
         Ok(())
     }
 
-    /// Appends bytes, and begins to write them to the disk, for which [`Temporary::sync`] then waits less.
+    /// Appends bytes, and begins to write them to the disk. [`Temporary::sync`] then has less to wait for.
     pub(crate) fn write_and_begin_sync(&mut self, bytes: &[u8]) -> io::Result<()> {
         let from = self.written;
         self.write_all(bytes)?;
@@ -330,35 +335,36 @@ impl Temporary {
         Ok(())
     }
 
-    /// Gives it the flags of the old file (`chattr(1)`). To be called before the first byte is written.
+    /// Gives the temporary file the flags of the old file (`chattr(1)`). Must be called before the first byte
+    /// is written.
     pub(crate) fn keep_flags(&self, old: &OpenFile) -> Lost {
         os::keep_flags(old.file(), &self.file)
     }
 
-    /// Gives it the mode, owner, group and extended attributes of the old file. To be called after the last
-    /// write, since a write may take set-id bits away.
+    /// Gives the temporary file the mode, owner, group and extended attributes of the old file. Must be
+    /// called after the last write, since a write can clear the set-id bits.
     pub(crate) fn keep_metadata(&self, old: &OpenFile) -> Result<LostMetadata, StoreError> {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 
     /// Makes sure that the content and metadata are on disk before the name is, or before a file is
-    /// overwritten with the content. To be called before the last sync of the call, which waits for both.
+    /// overwritten with the content. Must be called before the last sync of the call, which waits for both.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         os::sync_before(&self.file).context(Operation::Sync, &self.path)
     }
 
-    /// Waits until its name is on disk.
+    /// Waits until the temporary file's name is on disk.
     pub(crate) fn sync_directory(&self) -> Result<(), StoreError> {
         let Some(directory) = self.location.directory() else { return Ok(()) };
         os::sync_directory(directory).context(Operation::Sync, &self.path)
     }
 
-    /// Returns the bytes that it holds now, to be read back.
+    /// Returns a source for the bytes that the file has now.
     pub(crate) fn bytes(&self) -> io::Result<Bytes<'_>> {
         Bytes::now(&self.file)
     }
 
-    /// Returns the digest of the bytes that it holds now.
+    /// Returns the digest of the bytes that the file has now.
     pub(crate) fn digest(&self) -> io::Result<Digest> {
         digest_of_bytes(&self.bytes()?)
     }
@@ -373,8 +379,8 @@ impl Temporary {
 }
 
 impl Drop for Temporary {
-    /// Unlinks the file if it still has its name. After an exchange, the old file has that name, and keeps
-    /// it.
+    /// Unlinks the temporary file if it still has its temporary name. After an exchange, the old file has
+    /// that name, and is not unlinked.
     fn drop(&mut self) {
         if !self.is_left {
             self.unlink();
@@ -382,7 +388,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Unlinks a name of this program, whichever file has it. Returns whether the name is gone.
+/// Unlinks a temporary name of this program, whatever file has it. Returns whether the name is gone.
 pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
     match remove_file(directory, name) {
         Ok(()) => true,
@@ -390,7 +396,7 @@ pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
     }
 }
 
-/// Unlinks a name if this file has it. Returns whether this file no longer has it.
+/// Unlinks a name if the file with this identity has it. Returns whether that file no longer has the name.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
     match os::identity_at(directory, name) {
         Ok(now) => !now.same_file(identity) || remove_file(directory, name).is_ok(),

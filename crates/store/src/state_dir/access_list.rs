@@ -1,17 +1,18 @@
-//! The owner of a directory on Windows, and what its access list lets each user do: [`AccessList`], read from
-//! the system's own notation (SDDL). It is pure, so it is tested on every system; only `state_dir/private`
-//! uses it, on Windows.
+//! Parses the owner of a directory on Windows, and what its access list permits each user, from the system's
+//! own notation (SDDL): [`AccessList`]. The code makes no system calls, so it is tested on every system; only
+//! `state_dir/private` uses it, on Windows.
 
-/// Renaming or removing the file or directory itself (`DELETE`).
+/// The right to rename or remove the file or directory itself (`DELETE`).
 const DELETE: u32 = 0x1_0000;
-/// Renaming or removing an entry of a directory, whatever the entry's own list says (`FILE_DELETE_CHILD`).
+/// The right to rename or remove an entry of a directory, whatever the entry's own list says
+/// (`FILE_DELETE_CHILD`).
 const DELETE_CHILD: u32 = 0x40;
-/// The rights by which a user can give themselves every right (`WRITE_DAC`, `WRITE_OWNER`, `GENERIC_ALL`).
+/// The rights that allow a user to give themselves every right (`WRITE_DAC`, `WRITE_OWNER`, `GENERIC_ALL`).
 const TAKE: u32 = 0x4_0000 | 0x8_0000 | GENERIC_ALL;
 const GENERIC_ALL: u32 = 0x1000_0000;
 
-/// Letters that stand for rights in a list: the generic ones, the standard ones, those of files, and those of
-/// directory services, which stand for the same bits.
+/// The letters that stand for rights in a list: generic rights, standard rights, rights of files, and rights
+/// of directory services, which stand for the same bits.
 const RIGHTS: &[(&str, u32)] = &[
     ("GA", GENERIC_ALL),
     ("GR", 0x8000_0000),
@@ -36,8 +37,8 @@ const RIGHTS: &[(&str, u32)] = &[
     ("CR", 0x100),
 ];
 
-/// The identifiers of those who may do everything on a machine anyway, or stand for the owner: the system,
-/// the administrators, the service that installs Windows; the creator of a file, and its owner.
+/// The identifiers of users who have every right on a machine anyway (the system, the administrators, the
+/// service that installs Windows), or that stand for the owner (the creator of a file, and its owner).
 const TRUSTED: &[&str] = &[
     "SY",
     "S-1-5-18",
@@ -51,32 +52,32 @@ const TRUSTED: &[&str] = &[
 ];
 
 /// The beginnings of identifiers of packages and of their capabilities, and the letters for all packages. An
-/// entry for one grants a sandboxed program nothing that its own user may not do, and nothing to anybody else
-/// (`AppContainer` isolation).
+/// entry for a package grants its sandboxed programs nothing that their own user is not permitted, and grants
+/// nothing to anybody else (`AppContainer` isolation).
 const OF_PACKAGES: &[&str] = &["S-1-15-2-", "S-1-15-3-", "AC"];
 
 /// The owner of a directory, and what its access list grants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AccessList {
     pub(crate) owner: String,
-    /// The grants; `None` where there is no list, so that everybody may do everything.
+    /// The grants; `None` if there is no list. Everybody then has every right.
     grants: Option<Vec<Grant>>,
-    /// Whether the list inherits nothing, so that a change to a directory above does not change it.
+    /// Whether the list inherits nothing. If so, a change of a directory above does not change it.
     pub(crate) is_protected: bool,
 }
 
-/// The grant of one entry of a list. Denials are left out: a denial takes rights away, and nothing here
+/// The grant of one entry of a list. Denials are left out: a denial only takes rights away, and no check here
 /// relies on one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Grant {
     whom: String,
     rights: u32,
-    /// Whether the grant holds for the directory itself, and not only for what is created in it.
+    /// Whether the grant applies to the directory itself, not only to entries that are created in it.
     is_own: bool,
 }
 
 impl AccessList {
-    /// Reads the owner and the list; `None` for text that is no security descriptor.
+    /// Parses the owner and the list; `None` if the text is not a security descriptor.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let owner = section(text, "O:")?.to_owned();
         let Some(list) = section(text, "D:").filter(|list| !list.contains("NO_ACCESS_CONTROL")) else {
@@ -99,30 +100,31 @@ impl AccessList {
         Some(Self { owner, grants: Some(grants), is_protected })
     }
 
-    /// Tells whether the owner is this user, or one who may do everything on the machine anyway.
+    /// Tells whether the owner is this user, or a user who has every right on the machine anyway.
     pub(crate) fn is_owned_by(&self, user: &str) -> bool {
         is_trusted(&self.owner, user)
     }
 
-    /// Tells whether others than this user may do anything with the directory, or with what is created in it.
+    /// Tells whether users other than this one have any right to the directory, or to entries that are
+    /// created in it.
     pub(crate) fn is_open_to_others(&self, user: &str) -> bool {
         self.grants.as_ref().is_none_or(|grants| {
             grants.iter().any(|grant| !is_trusted(&grant.whom, user) && grant.rights != 0)
         })
     }
 
-    /// Returns who, other than this user, can rename what is in the directory.
+    /// Returns a user, other than this one, who can rename entries of the directory; `None` if there is none.
     pub(crate) fn who_renames_in_it(&self, user: &str) -> Option<&str> {
         self.who_may(DELETE_CHILD | TAKE, user)
     }
 
-    /// Returns who, other than this user, can rename the directory itself.
+    /// Returns a user, other than this one, who can rename the directory itself; `None` if there is none.
     pub(crate) fn who_renames_it(&self, user: &str) -> Option<&str> {
         self.who_may(DELETE | TAKE, user)
     }
 
-    /// Returns the first other user, except sandboxes of this one, who has one of these rights to the
-    /// directory itself.
+    /// Returns the first other user (sandboxes of this user do not count) who has one of these rights to the
+    /// directory itself; `None` if there is none.
     fn who_may(&self, rights: u32, user: &str) -> Option<&str> {
         let Some(grants) = &self.grants else { return Some("everybody") };
         let is_other = |whom: &str| {
@@ -135,8 +137,8 @@ impl AccessList {
     }
 }
 
-/// Returns the list of a directory for this user, the system and the administrators alone. It inherits
-/// nothing from above.
+/// Returns the text of a list that grants rights only to this user, the system and the administrators. It
+/// inherits nothing from above.
 pub(crate) fn private_to(user: &str) -> String {
     format!("O:{user}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;{user})")
 }
@@ -153,8 +155,8 @@ fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     rest.get(..end)
 }
 
-/// Returns the entries of a list, without their brackets. An entry can end in a condition, which has brackets
-/// of its own.
+/// Returns the entries of a list, without their brackets. An entry can end in a condition, which also has
+/// brackets.
 fn entries(list: &str) -> Vec<&str> {
     let (mut entries, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, character) in list.char_indices() {

@@ -1,4 +1,4 @@
-//! The state directory, open: [`StateDir`].
+//! Opens the state directory: [`StateDir`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::state_dir::private::{Holds, NotPrivate, check_above, claim, create_private_directories};
 
-/// The subdirectory with a record for each transaction in progress.
+/// The subdirectory with a journal record for each running transaction.
 pub(crate) const JOURNAL: &str = "journal";
 
-/// The subdirectory for new content of files whose own directory cannot be written.
+/// The subdirectory for the new content of files whose own directory is not writable.
 pub(crate) const CONTENT: &str = "content";
 
 /// The file with the database of past edits.
 pub const HISTORY: &str = "history.db";
 
-/// The state directory, open.
+/// The open state directory.
 #[derive(Debug)]
 pub struct StateDir {
     path: PathBuf,
@@ -31,13 +31,14 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Opens the directory. Creates it and the missing ones above it, with mode 0700 whatever the umask; on
-    /// Windows, with an access list for this user, the system and the administrators.
+    /// Opens the state directory. Creates it and the missing directories above it, with mode 0700 whatever
+    /// the umask; on Windows, with an access list for this user, the system and the administrators.
     ///
-    /// If others may use the directory and it holds only the state, makes it private. Refuses a directory if
-    /// it belongs to another user or cannot be made private, if others could replace it, if something in it
-    /// belongs to another user, or if it is on a network file system (as far as Linux and Windows report
-    /// that). The source of the error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
+    /// If other users have rights to the directory and it holds only the state, makes it private. Fails if
+    /// the directory belongs to another user or cannot be made private, if others could replace it, if
+    /// something in it belongs to another user, or if it is on a network file system (as far as Linux and
+    /// Windows report that). The source of the error is then a
+    /// [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
@@ -72,13 +73,13 @@ impl StateDir {
         Ok(Self { path, directory, journal, content })
     }
 
-    /// Returns its handle, for [`confine`](crate::access::landlock::confine).
+    /// Returns the directory's handle, for [`confine`](crate::access::landlock::confine).
     #[must_use]
     pub fn directory(&self) -> &Dir {
         &self.directory
     }
 
-    /// Returns its real path.
+    /// Returns the directory's real path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,5 +1,5 @@
-//! The state directory, which keeps what outlives a process, for this user alone: the journal, the history,
-//! and new content of files whose own directory cannot be written.
+//! Manages the state directory, which keeps data that outlives a process, for this user alone: the journal,
+//! the history, and new content of files whose own directory is not writable.
 
 #[cfg(any(windows, test))]
 mod access_list;

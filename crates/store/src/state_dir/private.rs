@@ -1,5 +1,6 @@
-//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or tells why it cannot
-//! be. The directory holds text of files, and records by which recovery changes files.
+//! Makes sure that only this user can use the state directory (`check_above`, `claim`), or returns the reason
+//! why that is impossible. The directory holds text of files, and journal records that tell recovery how to
+//! change files.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,24 +12,24 @@ pub type UserId = u32;
 #[cfg(windows)]
 pub type UserId = String;
 
-/// The reason why a directory cannot hold the state: it is not this user's alone and cannot be made so, or it
-/// is not this machine's.
+/// The reason why a directory cannot be the state directory: other users can use it and that cannot be
+/// changed, or other machines can reach it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It belongs to another user.
     #[error("it belongs to user {0}, not to this one")]
     Owner(UserId),
-    /// Others may use it, and it also holds other files. So this program does not change its mode or access
-    /// list.
+    /// Others have rights to it, and it also holds other files (the field is the path of one). So this
+    /// program does not change its mode or access list.
     #[error("others may use it, and it holds {}, which is no part of the state: a directory for the state alone is needed", .0.display())]
     Shared(PathBuf),
     /// Its mode, or access list, cannot be changed, or has no effect.
     #[error("others may use it, and {} does not change that", if cfg!(windows) { "another access list" } else { "chmod" })]
     Open,
-    /// Something in it belongs to another user, or is a link, which this program never puts there.
+    /// An entry in it belongs to another user, or is a link, which this program never creates there.
     #[error("{} in it was not put there by this program", .0.display())]
     Planted(PathBuf),
-    /// Another user owns a directory above it, or a link on the way, and can replace it.
+    /// Another user owns a directory above it, or a link in its path, and so can replace it.
     #[error("{} belongs to user {owner}, who can put another in its place", path.display())]
     Above {
         /// The directory above, or the link.
@@ -36,12 +37,12 @@ pub enum NotPrivate {
         /// The owner.
         owner: UserId,
     },
-    /// It is on a file system that other machines can reach. This is the file system's name.
+    /// It is on a file system that other machines can reach. The field is the file system's name.
     #[error(
         "it is on a network file system ({0}), where neither its locks nor its database are safe; name a directory on a local one"
     )]
     Network(&'static str),
-    /// Others can rename what is in a directory above it.
+    /// Others can rename the entries of a directory above it.
     #[error("{by} can rename what is in {}", path.display())]
     Renamable {
         /// The directory above.
@@ -57,12 +58,12 @@ impl From<NotPrivate> for io::Error {
     }
 }
 
-/// The files that a directory may hold.
+/// The entries of a directory that count as this program's.
 #[derive(Clone, Copy)]
 pub(crate) enum Holds<'a> {
-    /// Entries of any name are this program's, since the directory is named after the program.
+    /// Entries with any name count, since the directory is named after the program.
     Anything,
-    /// Only entries whose names begin with one of these are this program's.
+    /// Only entries whose names begin with one of these texts count.
     #[cfg_attr(not(any(unix, windows)), expect(dead_code, reason = "nobody looks there"))]
     Only(&'a [&'a str]),
 }
@@ -88,18 +89,19 @@ mod unix {
     use crate::os::directory::Dir;
     use crate::state_dir::private::{Holds, NotPrivate};
 
-    /// Mode bits of everybody but the owner. Where there is an access control list, the group's bits bound
-    /// all that it grants.
+    /// The mode bits of everybody except the owner. If there is an access control list, the group's bits
+    /// limit all that the list grants.
     const OTHERS: u32 = 0o077;
-    /// Everybody may write.
+    /// The mode bit that lets everybody write.
     const EVERYBODY_WRITES: u32 = 0o002;
-    /// Only the owner of an entry may rename it.
+    /// The mode bit with which only the owner of an entry can rename the entry.
     const STICKY: u32 = 0o1000;
 
     /// Checks that nobody else can replace the directory that a path names, whether or not it exists yet: by
     /// renaming it or a directory above it, or by changing a link on the way.
     ///
-    /// A group that may write is taken to be the user's own, as on systems where each user has one.
+    /// A group with write permission is assumed to be the user's own, as on systems where each user has a
+    /// group.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
         let trusted = [Some(0), Some(own_id()), Path::new("/").metadata().ok().map(|top| top.uid())];
         // In a user namespace (user_namespaces(7)), root's directories belong to the owner of the top
@@ -128,7 +130,7 @@ mod unix {
     }
 
     /// Checks that an open directory belongs to this user alone, and that this user created its entries. If
-    /// only its mode admits others, changes the mode.
+    /// the only problem is that its mode admits others, changes the mode.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let metadata = directory.dir_metadata()?;
         if metadata.uid() != own_id() {
@@ -162,8 +164,8 @@ mod unix {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // Keeps the owner's own bits: a later check finds out whether the directory is writable. Goes bit
-            // by bit, since the type of a raw mode differs between systems.
+            // The owner's own bits are kept: a later check finds out whether the directory is writable. The
+            // mode is built bit by bit, since the type of a raw mode differs between systems.
             let bits = [(0o400, Mode::RUSR), (0o200, Mode::WUSR), (0o100, Mode::XUSR)];
             let own: Mode = bits
                 .into_iter()
@@ -224,7 +226,7 @@ mod windows {
     }
 
     /// Checks that an open directory belongs to this user alone, and that this user created its entries. If
-    /// only its access list admits others, replaces the list.
+    /// the only problem is that its access list admits others, replaces the list.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let user = os::own_user()?;
         let path = os::final_path(directory)?;
@@ -267,8 +269,8 @@ mod windows {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // Another process of this server may do the same now. While it sets the list, the directory is
-            // not private at every moment (`set_access_list`).
+            // Another process of this server may set the list at the same time, and while it does so, the
+            // directory is not private at every moment (`set_access_list`). So this is retried.
             for _ in 0..MAX_RETRIES {
                 os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
                 if !read(&path)?.is_open_to_others(&user) {
@@ -278,14 +280,15 @@ mod windows {
             return Err(NotPrivate::Open.into());
         }
         if is_ours_alone && !list.is_protected {
-            // The directory is private because of what it inherits, which can change. So it gets a list of
-            // its own; if that fails, it is still private.
+            // The directory is private because of its inherited list, which can change. So it gets its own
+            // list; if that fails, the directory is still private.
             let _ = os::set_access_list(&path, &private_to(&user));
         }
         Ok(())
     }
 
-    /// Creates a directory and the missing ones above it, for this user alone. Existing ones do not change.
+    /// Creates a directory and the missing directories above it, for this user alone. Existing directories do
+    /// not change.
     pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
         let list = private_to(&os::own_user()?);
         let missing: Vec<&Path> = path.ancestors().take_while(|path| !path.is_dir()).collect();
