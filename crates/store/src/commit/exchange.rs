@@ -1,8 +1,8 @@
-//! Puts new content in the place of old: [`exchange`].
+//! Replaces old content with new content: [`exchange`].
 //!
-//! Before the old and the new file exchange names, the new one is complete, in the same directory, and synced
-//! if asked. `transaction.rs` decides what is recorded for recovery, and when the call is committed;
-//! `overwrite.rs` handles files that must keep their inode.
+//! Before the old and the new file exchange names, the new file is complete, in the same directory, and
+//! synced if requested. `transaction.rs` decides what is recorded for recovery, and when the call is
+//! committed; `overwrite.rs` handles files that must keep their inode.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -32,15 +32,16 @@ pub(crate) enum Method {
     /// The two files exchanged names atomically, and the file that lost the name still had the content that
     /// was read.
     Exchanged,
-    /// Names cannot be exchanged, but from the last check to the rename nobody could have the file open for
-    /// writing.
+    /// The file system cannot exchange names, but from the last check to the rename, nobody could have the
+    /// file open for writing.
     Guarded,
-    /// Neither was possible: bytes that another program wrote just before the rename are lost.
+    /// Neither was possible: if another program wrote to the file just before the rename, those bytes are
+    /// lost.
     Renamed,
 }
 
-/// Puts each temporary in the place of its file, in the order given, and pushes the method of each to
-/// `methods`. The old files stay, under the temporaries' names or as backups.
+/// Replaces each file with its temporary file, in the given order, and adds the method of each replacement to
+/// `methods`. The old files still exist, under the temporary names or as backups.
 ///
 /// The error is [`StoreErrorKind::Changed`] for a file that is no longer what was locked (device, inode,
 /// size, mtime), or that another program has opened for writing.
@@ -57,7 +58,7 @@ impl Replacement {
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
         let is_unchanged = self.is_untouched()? && content.map_or(Ok(true), |content| content.is_in(old))?;
-        // The name is checked last: writers may be locked out, but nothing keeps other programs from
+        // The name is checked last: even if writers are excluded, nothing prevents other programs from
         // replacing the file.
         let named = os::identity_at(&self.place.directory, name);
         let named = named.context(Operation::Replace, self.place.path())?;
@@ -77,7 +78,7 @@ impl Replacement {
         let is_unchanged = named.identity().same_file(old.identity())
             && digest_of(&named)? == self.content.old
             && self.is_untouched()?;
-        // The name is checked last, since nothing keeps other programs from replacing the file.
+        // The name is checked last, since nothing prevents other programs from replacing the file.
         let now = os::identity_at(&self.place.directory, Path::new(self.place.name()));
         Ok(is_unchanged && now.context(Operation::Replace, self.place.path())?.same_file(named.identity()))
     }
@@ -124,8 +125,8 @@ impl Replacement {
         if method == Method::Exchanged {
             return unlink_if(directory, self.content.temporary.name(), self.locked.file().identity());
         }
-        // The name was drawn at random, so the file is ours. Its inode number could not be checked: on sshfs,
-        // mergerfs and unionfs each name has an inode number of its own.
+        // The name was drawn at random, so the file is the call's own. Its inode number could not be checked:
+        // on sshfs, mergerfs and unionfs, each name has its own inode number.
         unlink(directory, Path::new(&self.backup()))
     }
 }
@@ -155,8 +156,8 @@ fn replace(staged: &Replacement) -> Result<Method, StoreError> {
     }
 }
 
-/// Renames the temporary to the file's name. Returns [`Method::Guarded`] if no program could have the old
-/// file open for writing at the rename.
+/// Renames the temporary file to the file's name. Returns [`Method::Guarded`] if no program could have the
+/// old file open for writing at the rename.
 ///
 /// Waits for programs that hold the old file open in a way that prevents removing its names (Windows). Other
 /// programs can do anything between two attempts, so each attempt repeats all steps and checks.
@@ -180,7 +181,7 @@ fn rename_over(staged: &Replacement) -> Result<Method, StoreError> {
     }
 }
 
-/// Tries once. The inner error is that of the rename.
+/// Makes one attempt. The inner error is the error of the rename.
 fn try_rename_over(staged: &Replacement) -> Result<io::Result<Method>, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
@@ -219,19 +220,18 @@ fn back_up(staged: &Replacement) -> Result<(), StoreError> {
     // An error is ignored, for the reason given below for the metadata.
     let _ = copy.keep_flags(old);
     copy.copy_range(old, 0..old.size())?;
-    // Metadata that the copy cannot be given, the new file could not be given either, and the call reports
-    // that.
+    // Metadata that the copy cannot get, the new file could not get either, and the call reports that.
     let _ = copy.keep_metadata(old)?;
-    // If the new content is on disk after a power cut, the old must be, too.
+    // If the new content is on disk after a power cut, the old content must be on disk, too.
     copy.sync()?;
     copy.sync_directory()?;
     copy.leave();
     Ok(())
 }
 
-/// Gives the file that has the temporary's name the name of `place` again. So far the new file, `last_in`,
-/// has that name. If `is_new` says that another program has written to the new file, the new file keeps the
-/// name.
+/// Gives the name of `place` back to the file that has the temporary name. So far, the new file, `last_in`,
+/// has the name of `place`. If `is_new` says that another program has written to the new file, the new file
+/// keeps the name.
 pub(super) fn exchange_back(
     place: &WritablePlace,
     temporary: &Path,
@@ -246,7 +246,7 @@ pub(super) fn exchange_back(
 }
 
 /// Exchanges a file with `temporary`, by `swap`, until the file that comes out is the file that the previous
-/// exchange put in (`last_in` for the first). So no other program's file stays under the temporary's name.
+/// exchange put in (`last_in` for the first). So no other program's file stays under the temporary name.
 fn swap_until_settled(
     directory: &Dir,
     temporary: &Path,
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// Before each exchange, another program renames a file of its own over the name.
+    /// Before each exchange, another program renames its own file over the name.
     #[test]
     fn of_a_lost_race_the_newest_file_stays_and_one_without_end_is_given_up() {
         for others in [1, 2, 3, 2 * SWAPS] {

@@ -8,9 +8,9 @@ use crate::os::seen::LostMetadata;
 /// The reason why a file is overwritten in place instead of being replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InPlace {
-    /// It has several names (hard links), and must stay one file.
+    /// The file has several names (hard links), and must stay one file.
     SeveralNames,
-    /// It is mounted by itself (a bind mount), so that no other file can get its name.
+    /// The file itself is a mount point (a bind mount), so no other file can get its name.
     Mounted,
     /// The file system refuses to give its name to another file, for example because its project number
     /// differs from that of its directory (`chattr +P`).
@@ -35,7 +35,7 @@ pub enum InPlace {
 }
 
 impl InPlace {
-    /// Returns a reason that is known before anything is written.
+    /// Returns the reason, if one is known before anything is written.
     #[must_use]
     pub fn before(file: &OpenFile) -> Option<Self> {
         if os::links_of(file.file(), file.metadata()) > 1 {
@@ -47,8 +47,8 @@ impl InPlace {
         }
     }
 
-    /// Returns a reason that is known once the new content is written; `not_kept` is the metadata that could
-    /// not be carried over to it.
+    /// Returns the reason, if one is known once the new content is written; `not_kept` is the metadata that
+    /// the new file could not get.
     #[must_use]
     pub(crate) fn after(file: &OpenFile, not_kept: LostMetadata) -> Option<Self> {
         if not_kept.owner || not_kept.group {

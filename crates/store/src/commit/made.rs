@@ -1,5 +1,5 @@
-//! The directories that are created for a new name, [`Made`], and those that are removed with an old name,
-//! [`remove_directories`].
+//! Creates the directories for a new file, [`Made`], and removes the directories of a file that has left
+//! them, [`remove_directories`].
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -64,12 +64,12 @@ impl Made {
         self.directories.iter().try_for_each(|one| os::sync_directory(&one.parent))
     }
 
-    /// Returns their paths, outermost first.
+    /// Returns the paths of the created directories, outermost first.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         self.directories.iter().map(|one| one.path.clone()).collect()
     }
 
-    /// Lets the created directories stay when this is dropped.
+    /// Makes the created directories stay when this value is dropped.
     pub(super) fn keep(&mut self) {
         self.directories.clear();
     }

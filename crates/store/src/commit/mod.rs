@@ -1,4 +1,4 @@
-//! Puts the changes of a call in place: for all of its files or for none, even if the process is killed.
+//! Commits the changes of a call: for all of its files or for none, even if the process is killed.
 
 pub(crate) mod exchange;
 pub(crate) mod in_place;

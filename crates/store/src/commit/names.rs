@@ -27,7 +27,7 @@ use crate::stage::temporary::{PREFIX, TemporaryId, unlink};
 #[derive(Debug)]
 pub(super) struct Names<'f>(Vec<Name<'f>>);
 
-/// A function that fails if the call may not continue.
+/// A function that fails if the call must not continue.
 pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 
 /// One file, and the steps of its change that are done.
@@ -61,8 +61,8 @@ impl<'f> Names<'f> {
     }
 
     /// Removes the names that other files need, and then gives all new names. Before a file loses a name,
-    /// `prove` checks that the record still belongs to this call: without a temporary file, the step would
-    /// succeed even if the record does not.
+    /// `prove` checks that the journal record still belongs to this call: since the step uses no temporary
+    /// file, it would succeed even if another process has taken the record over.
     pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if name.from.is_some_and(|from| from.goes_first) {
@@ -91,7 +91,7 @@ impl<'f> Names<'f> {
     }
 
     /// Waits until files that moved to another directory are on disk, each with its new name and without the
-    /// old one. To be called before any directory is synced: btrfs writes each directory separately, and a
+    /// old one. Must be called before any directory is synced: btrfs writes each directory separately, and a
     /// power cut between two of these writes would leave the file with both names.
     pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
         for name in &self.0 {
@@ -160,7 +160,7 @@ impl<'f> Names<'f> {
     }
 
     /// Tries again to rename other programs' files, which the call has moved, back to their names. Returns
-    /// those that stay where they are because other files have their names by now.
+    /// the files that stay where they are because other files have their names by now.
     pub(super) fn strays(&self) -> Vec<LeftBehind> {
         let mut strays = Vec::new();
         for name in self.0.iter().filter(|name| name.has_moved && name.digest.is_none()) {
@@ -183,7 +183,7 @@ impl<'f> Names<'f> {
 }
 
 impl Name<'_> {
-    /// Whether the file that gets the new name is the one that had the old name.
+    /// Whether the file that gets the new name is the file that had the old name.
     fn keeps_its_file(&self) -> bool {
         matches!(self.to, Some(Arrival::Same { .. } | Arrival::Respelled(_)))
     }
@@ -224,7 +224,7 @@ impl Name<'_> {
                 self.has_moved = !self.is_aside;
                 let looked = from.look(place, directory);
                 if looked.is_err() && self.has_moved {
-                    // This can be another program's file, which is in no record.
+                    // This can be another program's file, which no journal record names.
                     let own = &from.place;
                     self.has_moved = hand_over(directory, place.name(), &own.directory, own.name()).is_err();
                 }
@@ -242,7 +242,7 @@ impl Name<'_> {
 }
 
 impl Departure {
-    /// Renames the file to its new place, in one step if it still has its own name.
+    /// Renames the file to its new path, in one system call if it still has its own name.
     fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), StoreError> {
         let from = &self.place;
         let moved = if is_aside {
@@ -260,8 +260,8 @@ impl Departure {
         })
     }
 
-    /// Returns the digest of the renamed file. Fails if it is not the locked file, because another program
-    /// replaced that before the rename.
+    /// Returns the digest of the renamed file. Fails if that is not the locked file, because another program
+    /// replaced the locked file before the rename.
     fn look(&self, to: &WritablePlace, directory: &Dir) -> Result<Digest, StoreError> {
         let (name, known) = (Path::new(to.name()), self.locked.file().identity());
         let now = os::identity_at(directory, name).context(Operation::Move, to.path())?;
@@ -299,7 +299,7 @@ impl Departure {
 }
 
 /// Renames a file that no other program knows to a name that must be free. If the file system cannot do that
-/// in one step, links the file to the new name, and then unlinks the old one.
+/// in one step, links the file to the new name, and then unlinks the old name.
 pub(super) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {
@@ -326,7 +326,7 @@ fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Resul
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let file = match directory.open_with(name, &options) {
-        // A symbolic link is never ours.
+        // A symbolic link is never a file of the call.
         Err(error) if os::is_link_loop(&error) => return Ok(false),
         opened => os::as_programs_see(opened?.into_std(), false)?,
     };

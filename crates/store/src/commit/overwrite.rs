@@ -1,4 +1,4 @@
-//! Writes new content over the old where a rename would be wrong or impossible:
+//! Overwrites files in place where a rename would be wrong or impossible:
 //! [`InPlace`](crate::commit::in_place::InPlace) lists the cases. After an error, a copy of the old bytes is
 //! written back. After a crash, recovery completes the write of the new bytes.
 
@@ -19,7 +19,7 @@ use crate::read::hash::{digest_as_stored, digest_of};
 use crate::stage::temporary::Temporary;
 use crate::state_dir::StateDir;
 
-/// Files that are ready to be written over: each is open, has space reserved for the new content, and has a
+/// Files that are ready to be overwritten: each is open, has space reserved for the new content, and has a
 /// copy of the old content.
 #[derive(Debug)]
 #[must_use = "nothing is written yet"]
@@ -38,7 +38,7 @@ struct Target<'f> {
     file: OpenFile,
     /// The file's identity after space was reserved, because that changes the file's times.
     checked: Identity,
-    /// Its old bytes.
+    /// A copy of the file's old bytes.
     copy: Temporary,
 }
 
@@ -46,7 +46,7 @@ impl<'f> Overwriting<'f> {
     /// Opens the files and makes the copies. The error is [`StoreErrorKind::Changed`] if a file has changed
     /// since it was read.
     ///
-    /// With `sync`, each file is on disk before the next is begun.
+    /// With `sync`, each file is on disk before the next file is begun.
     pub(super) fn prepare(
         files: impl Iterator<Item = &'f Replacement>,
         state: Option<&StateDir>,
@@ -69,20 +69,20 @@ impl<'f> Overwriting<'f> {
         self.targets.iter().try_for_each(Target::is_as_stored)
     }
 
-    /// Returns the temporaries that must be on disk before anything is written over.
+    /// Returns the temporary files that must be on disk before anything is overwritten.
     pub(super) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
         self.targets.iter().flat_map(|target| [&target.staged.content.temporary, &target.copy])
     }
 
-    /// Waits until the names of these temporaries are on disk.
+    /// Waits until the names of these temporary files are on disk.
     pub(super) fn sync_directories(&self) -> Result<(), StoreError> {
         self.temporaries().try_for_each(Temporary::sync_directory)
     }
 
-    /// Overwrites all files. Before each, `prove` must say that the record is still this call's. If a write
-    /// fails, all files get their old bytes back; if that fails, too, the error is
-    /// [`StoreErrorKind::NotRestored`]. If `prove` fails, everything is left as it is, and the error is also
-    /// [`StoreErrorKind::NotRestored`].
+    /// Overwrites all files. Before each file, calls `prove`, which checks that the journal record still
+    /// belongs to this call. If a write fails, all files get their old bytes back; if that fails, too, the
+    /// error is [`StoreErrorKind::NotRestored`]. If `prove` fails, everything is left as it is, and the error
+    /// is also [`StoreErrorKind::NotRestored`].
     pub(super) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
@@ -110,7 +110,7 @@ impl<'f> Overwriting<'f> {
         Ok(())
     }
 
-    /// Removes the temporaries. Returns whether all are gone.
+    /// Removes the temporary files. Returns whether all are gone.
     pub(super) fn finish(self) -> bool {
         let finish = |target: Target<'_>| target.staged.content.temporary.unlink() & target.copy.remove();
         self.targets.into_iter().map(finish).fold(true, |are_gone, is_gone| are_gone & is_gone)
@@ -157,8 +157,8 @@ impl<'f> Target<'f> {
     }
 
     /// Checks that a file with several names still has the content that was read; if not, the error is
-    /// [`StoreErrorKind::Changed`]. On some file systems (mergerfs, unionfs) each name has its own inode
-    /// number, so that only the content shows that two files of a call are the same.
+    /// [`StoreErrorKind::Changed`]. On some file systems (mergerfs, unionfs), each name has its own inode
+    /// number. There, only the content shows that two files of a call are the same.
     fn is_no_other(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         if os::links_of(self.file.file(), self.file.metadata()) <= 1 {
@@ -206,7 +206,7 @@ impl<'f> Target<'f> {
 }
 
 /// Writes the new bytes over the old ones, from the start, then truncates the file to their length, and syncs
-/// it if asked.
+/// it if requested.
 pub(super) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {

@@ -1,4 +1,4 @@
-//! Creates a new file, which is complete before it gets its name: [`Creation`].
+//! Creates a new file, which is complete before it gets its final name: [`Creation`].
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -19,29 +19,30 @@ use crate::os::names::{hard_link, remove_file, rename};
 use crate::read::hash::digest_of_bytes;
 use crate::stage::temporary::{Temporary, TemporaryId};
 
-/// A new file that does not have its name yet. Dropping it removes the file, and the directories that were
-/// created for it.
+/// A new file that does not have its final name yet. Dropping this value removes the file, and the
+/// directories that were created for it.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Creation {
     place: WritablePlace,
-    // Dropped in this order: the temporary file must be removed before its directory can be.
+    // The fields are dropped in this order: the temporary file must be removed before its directory can be
+    // removed.
     temporary: Temporary,
     made: Made,
 }
 
-/// A new file that has its name.
+/// A new file that has its final name.
 #[derive(Debug)]
 pub(crate) struct Published {
     /// The lock of the file under its own name, if the lock under the temporary name has no effect.
     _lock: Option<File>,
-    /// Whether its temporary name is gone.
+    /// Whether the file's temporary name is gone.
     pub(super) is_clean: bool,
 }
 
 impl Creation {
-    /// Creates the missing parents (mode 0777 minus the umask) and an empty file in the innermost, with these
-    /// permissions minus the umask.
+    /// Creates the missing parent directories (mode 0777 minus the umask), and an empty temporary file in the
+    /// innermost, with the given permissions minus the umask.
     ///
     /// Only [`Creation::publish`] finds out whether the name is free.
     pub(crate) fn begin(
@@ -69,7 +70,7 @@ impl Creation {
         }
     }
 
-    /// Returns the place that the file will have.
+    /// Returns the place of the file, as it will be.
     pub(super) fn place(&self) -> &WritablePlace {
         &self.place
     }
@@ -94,7 +95,8 @@ impl Creation {
         &self.made
     }
 
-    /// Gives the file its name, unless the name is taken. The file system checks and renames atomically.
+    /// Gives the file its final name. Fails if the name is taken. The file system makes this check and the
+    /// rename atomically.
     pub(crate) fn publish(&self) -> Result<Published, StoreError> {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
         let mut published = rename_new(directory, &self.temporary, name);
@@ -107,7 +109,7 @@ impl Creation {
         published.context(Operation::Create, self.place.path())
     }
 
-    /// Lets the file and its directories stay.
+    /// Makes the file and its directories stay when this value is dropped.
     pub(super) fn keep(mut self) {
         self.temporary.leave();
         self.made.keep();
@@ -136,13 +138,14 @@ pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
     place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 
-/// Renames atomically, so that no temporary name is left.
+/// Gives the file its final name by an atomic rename. No temporary name is left.
 fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     os::rename_new(directory, temporary.name(), directory, name)?;
     Ok(Published { _lock: None, is_clean: true })
 }
 
-/// Creates a hard link: link(2) refuses any name that is taken, even by a dangling symbolic link.
+/// Gives the file its final name by a hard link: link(2) refuses any name that is taken, even by a dangling
+/// symbolic link.
 fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     hard_link(directory, temporary.name(), name).map_err(|error| match error.kind() {
         // FAT has no hard links and returns EPERM. If EPERM has another reason, the next method also fails
@@ -174,7 +177,7 @@ fn lock_by_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<F
 }
 
 /// Reserves the name with a file, the claim, and renames the temporary file over it, on file systems that
-/// support no other method. The claim contains the temporary name, by which recovery recognises it. If
+/// support no other method. The claim contains the temporary name, so recovery recognises the claim. If
 /// another program writes to the claim just before the rename, those bytes are lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     // Another process of this server that edits the claim gets this lock only later, and then finds the claim
@@ -226,7 +229,8 @@ mod tests {
     use crate::stage::temporary::TemporaryId;
     use crate::tests::world::real;
 
-    /// The ways that the system has; std's own rename replaces what is there.
+    /// A method of giving a file a name that must be free. std's own rename cannot be used: it would replace
+    /// a file with that name.
     type Method = fn(&Dir, &Temporary, &Path) -> io::Result<Published>;
     const METHODS: &[Method] =
         if cfg!(windows) { &[link, claim_and_rename] } else { &[rename_new, link, claim_and_rename] };

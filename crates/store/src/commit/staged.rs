@@ -1,5 +1,4 @@
-//! One file of a call that is about to change: [`Staged`]. An edit prepares it, and the transaction commits
-//! it.
+//! Defines a change of one file that an edit has prepared, and that the transaction commits: [`Staged`].
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -18,12 +17,12 @@ use crate::os::identity::Identity;
 use crate::read::document::Content;
 use crate::stage::temporary::{Temporary, TemporaryId};
 
-/// A file that has been checked. Its new content, if there is any, is complete.
+/// The change of a file that has been checked. The new content, if there is any, is complete.
 #[derive(Debug)]
 pub(crate) enum Staged {
-    /// It keeps its name.
+    /// The file keeps its name, and gets new content.
     Replaced(Replacement),
-    /// It loses its name, or gets one, or both.
+    /// The file loses its name, or gets a name, or both.
     Named {
         /// The file that loses its name.
         from: Option<Departure>,
@@ -43,12 +42,12 @@ pub(crate) struct Replacement {
     pub locked: Arc<LockedFile>,
 }
 
-/// New content that is complete, and what it was made from.
+/// New content that is complete, and facts about the content from which it was made.
 #[derive(Debug)]
 pub(crate) struct NewContent {
     /// The new content.
     pub temporary: Temporary,
-    /// The reason why it must be written into the old file; `None` if the two files exchange names.
+    /// The reason why the old file must be overwritten in place; `None` if the two files exchange names.
     pub in_place: Option<InPlace>,
     /// The digest of the content that was read.
     pub old: Digest,
@@ -70,9 +69,10 @@ pub(crate) struct Departure {
     pub locked: Arc<LockedFile>,
     /// The digest of its content.
     pub digest: Digest,
-    /// Whether the file's times are enough to tell whether it still has this content.
+    /// Whether the file's times are enough to find out whether it still has this content.
     pub is_settled: bool,
-    /// The directories that were created for it, outermost first. Those that are empty are removed with it.
+    /// The directories that a past edit created for the file, outermost first. Empty ones among them are
+    /// removed after the file has left.
     pub directories: Vec<PathBuf>,
     /// Whether its name must be free before any new name is given, because another file of the call gets that
     /// name, or this file cannot change its name in one step.
@@ -89,20 +89,21 @@ pub(crate) enum Arrival {
         /// The digest of its content.
         digest: Digest,
     },
-    /// The file that departs.
+    /// The file that loses its old name.
     Same {
         /// The new place.
         place: WritablePlace,
         /// The directories that were created for it.
         made: Made,
     },
-    /// The departing file, under another spelling of its name that means the same file. The journal has no
-    /// step for this, because recovery could not distinguish the two names.
+    /// The same file, with another spelling of its name that the file system treats as the same name. The
+    /// journal has no step for this change, because recovery could not distinguish the two names.
     Respelled(PathBuf),
 }
 
 impl Staged {
-    /// Tells whether the file system changes it in one step, so that the file is complete before and after.
+    /// Tells whether the file system makes the change in one step. If so, the file is either entirely old or
+    /// entirely new at any time.
     pub(crate) fn is_one_step(&self) -> bool {
         match self {
             Self::Replaced(file) => file.content.in_place.is_none(),
@@ -113,7 +114,7 @@ impl Staged {
         }
     }
 
-    /// Tells whether the record must contain its step even if it is the only file of its call.
+    /// Tells whether the journal record must contain the file's step even if it is the only file of its call.
     pub(crate) fn needs_step_alone(&self) -> bool {
         match self {
             Self::Replaced(_) => true,
@@ -152,7 +153,7 @@ impl Staged {
         old.into_iter().chain(new.map(|temporary| (*temporary.identity(), temporary.file())))
     }
 
-    /// Returns this file's steps for the journal, each with the id of its temporary.
+    /// Returns this file's steps for the journal, each with the id of its temporary file.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (TemporaryId, Step)> {
         let steps = match self {
             Self::Replaced(Replacement { content, .. }) => {

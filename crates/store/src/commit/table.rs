@@ -1,17 +1,17 @@
-//! Decides how a call that failed, or was interrupted, is rolled back or completed: [`next`]. It is a pure
-//! table; a [`NameView`] looks up the files under the names.
+//! Decides how a call that failed, or was interrupted, is rolled back or completed: [`next`]. The functions
+//! only decide, and change nothing; a [`NameView`] looks up the files that have the names.
 //!
-//! The identity of a file decides, and its digest only confirms it: another file with the same bytes is not a
-//! file of the call. So the table can be consulted again at any time, even if the rollback itself is
+//! Files are recognised by their identity, which the digest only confirms: another file with the same bytes
+//! is not a file of the call. So the table can be consulted again at any time, even if the rollback itself is
 //! interrupted. Only names that the call drew at random are ever unlinked. A file that must lose its own name
-//! is first renamed to a drawn one, under which nobody can replace it any more, and examined again.
+//! is first renamed to a drawn name, under which nobody can replace it any more, and is then examined again.
 
 use mcp_text_editor_core::digest::Digest;
 
 use crate::journal::{Contents, Intent, Step};
 use crate::os::identity::FileKey;
 
-/// A name that a call can have changed, by the index of its file in the record.
+/// A name that a call may have changed, by the index of its file in the journal record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum CallName {
     /// The file's own name.
@@ -42,7 +42,7 @@ pub(crate) enum Inode {
     New(usize),
 }
 
-/// The file under a name, from the view of the call.
+/// The file that has a name, as the call classifies it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sight {
     Absent,
@@ -50,14 +50,14 @@ pub(crate) enum Sight {
     Ours(Inode),
     /// The claim that reserves the name for the new file of this index, which would be renamed over it.
     Claim(usize),
-    /// Anything else.
+    /// Any other file, or an entry of another kind.
     Foreign,
 }
 
-/// The file under a name, as a lookup finds it.
+/// The file that has a name, as a lookup returns it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NameHolder {
-    /// A regular file. `lasts`: its key distinguishes it from all other files, now and later.
+    /// A regular file. `lasts` tells whether its key distinguishes it from all other files, now and later.
     File { key: FileKey, lasts: bool },
     /// The claim that reserves the name for the new file of this index.
     Claim(usize),
@@ -85,10 +85,10 @@ pub(crate) enum UndoAction {
     ExchangeBack(usize),
     /// Renames the file's backup over it.
     RestoreBackup(usize),
-    /// Saves the bytes of the file under a drawn name where a person finds them, since no other file has
-    /// them, and frees the name.
+    /// Saves the bytes of the file with a drawn name, since no other file has them, to a place where a person
+    /// finds them, and frees the name.
     Keep(CallName),
-    /// The names contradict each other, because a cache has returned an outdated one.
+    /// Looks up the names again: they contradict each other, because a cache has returned an outdated name.
     LookAgain,
 }
 
@@ -117,8 +117,8 @@ pub(crate) struct RecordedCall<'a> {
 }
 
 impl<'a> RecordedCall<'a> {
-    /// Reads a call from its record. A record that other machines share says *committed* even for a single
-    /// step.
+    /// Reads a call from its record. A record in a shared journal says *committed* even for a call of a
+    /// single step.
     pub(crate) fn new(contents: &'a Contents, is_shared: bool) -> Self {
         let steps = contents.steps.iter().flatten();
         let is_one_step = !is_shared && steps.filter(|step| **step != Step::Stay).count() == 1;
@@ -277,7 +277,7 @@ fn by_bytes<V: NameView>(
     Ok(if let [(inode, _)] = matching.as_slice() { Some(*inode) } else { None })
 }
 
-/// Whether the file under a name still has the bytes in the record, so that no program has written to it.
+/// Whether the file with a name still has the recorded digest. If so, no program has written to it.
 fn is_whole<V: NameView>(
     call: &RecordedCall<'_>,
     name: CallName,

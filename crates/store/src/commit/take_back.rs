@@ -23,15 +23,15 @@ use crate::os;
 use crate::os::names::{remove_file, rename};
 use crate::stage::temporary::TemporaryId;
 
-/// The maximum number of steps for one file in one stage. A file that other programs keep changing is left
-/// for later.
+/// The maximum number of steps for one file in one stage. If other programs keep changing a file, its
+/// rollback is left to a later attempt.
 const STEPS: usize = 32;
 
-/// The time until names that contradict each other are looked at again.
+/// The time until names that contradict each other are looked up again.
 const STALE: Duration = Duration::from_millis(100);
 
 impl World<'_> {
-    /// Rolls the call back or, if it is committed, completes it. Temporaries stay.
+    /// Rolls the call back or, if it is committed, completes it. Its temporary files stay.
     pub(crate) fn settle(&self) -> Result<(), StoreError> {
         let mut settled = Ok(());
         for stage in STAGES {
@@ -104,9 +104,9 @@ impl World<'_> {
         }
     }
 
-    /// Renames the temporaries of all earlier owners of the record to the names of this epoch. Earlier epochs
-    /// come first, so that a temporary that another process is just renaming to a later epoch is not missed.
-    /// Afterwards only this owner can put the temporaries in place, or remove them.
+    /// Renames the temporary files of all earlier owners of the record to the names of this epoch. Earlier
+    /// epochs come first. So a temporary file that another process is just renaming to a later epoch is not
+    /// missed. Afterwards, only this owner can use or remove the temporary files.
     pub(crate) fn fence(&self) -> Result<(), StoreError> {
         for (subject, place) in self.call.contents.subjects.iter().zip(self.places) {
             for earlier in 0..self.by.epoch() {
@@ -127,7 +127,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Exchanges the names of a file and its temporary.
+    /// Exchanges the names of a file and its temporary file.
     fn exchange_back(&self, index: usize) -> Result<(), StoreError> {
         let (place, name) = (self.place(index)?, CallName::Temporary(index));
         let drawn = self.drawn(name).unwrap_or_default();
@@ -163,8 +163,8 @@ impl World<'_> {
     }
 
     /// Keeps bytes that no other file of the call holds any more. Recovery keeps them in the history. The
-    /// owner of the call, or recovery if the history fails, renames their file to a name beside the original,
-    /// which is not cleaned up.
+    /// owner of the call, or recovery if the history fails, renames their file to a name in the original's
+    /// directory, where it stays.
     fn keep(&self, name: CallName) -> Result<(), StoreError> {
         let Some(found) = self.find(name)? else { return Ok(()) };
         let place = self.place(name.index())?;
@@ -191,8 +191,8 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Completes an interrupted overwrite: copies the new bytes again, if it is still the same file, and its
-    /// content can be the result of an interrupted copy.
+    /// Completes an interrupted overwrite: copies the new bytes again, if the file is still the same, and if
+    /// its content can be the result of an interrupted copy.
     fn write_again(&self, index: usize, change: &ContentChange) -> Result<(), StoreError> {
         let [file, temporary, backup] =
             [CallName::File, CallName::Temporary, CallName::Backup].map(|name| name(index));
@@ -226,7 +226,7 @@ impl World<'_> {
         }
     }
 
-    /// Whether the file that recovery would write over is still the recorded one, and was not replaced.
+    /// Whether the file that recovery would overwrite is still the recorded file, and was not replaced.
     fn is_the_old_file(&self, index: usize) -> Result<bool, StoreError> {
         let (Some((key, _)), Some(found)) =
             (self.call.recorded(Inode::Old(index)), self.find(CallName::File(index))?)
@@ -237,7 +237,8 @@ impl World<'_> {
         Ok(is_same || !os::identity_lasts(&found.directory) || !self.are_known()?)
     }
 
-    /// Unlinks the temporaries of a file. Their names were drawn at random, so no other program uses them.
+    /// Unlinks the temporary files of a file. Their names were drawn at random, so no other program uses
+    /// them.
     pub(crate) fn discard(&self, index: usize) -> Result<(), StoreError> {
         use ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
         let place = self.place(index)?;
@@ -245,7 +246,7 @@ impl World<'_> {
             let drawn = drawn.unwrap_or_default();
             for directory in self.directories(place) {
                 match remove_file(directory, &drawn) {
-                    // If nothing may be written there any more, another try would not help.
+                    // If nothing can be written there any more, another attempt would not help.
                     Err(error)
                         if !matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem) =>
                     {
@@ -265,8 +266,8 @@ impl World<'_> {
         Ok(sight(&self.call, CallName::Backup(index), self)? == Sight::Ours(Inode::New(index)))
     }
 
-    /// Returns the names of the call that have something else than before, and the paths of their old files.
-    /// `taken` are the files whose names the call has taken away.
+    /// Returns the paths of the call whose content differs from before, and the paths where their old files
+    /// are. `taken` are the files whose names the call has taken away.
     pub(crate) fn left(&self, taken: &[TemporaryId]) -> Result<Vec<LeftBehind>, StoreError> {
         let mut left = Vec::new();
         for (index, subject) in self.call.contents.subjects.iter().enumerate() {

@@ -1,21 +1,22 @@
-//! Ends a call that edits: all its files get their new content, or none do. [`Transaction`] keeps the order
-//! of steps that guarantees this even if the process is killed or a step fails.
+//! Commits a call that edits: all its files get their new content, or none does. [`Transaction`] keeps the
+//! order of steps that guarantees this even if the process is killed or a step fails.
 //!
-//! 1. The record names all files before the first temporary is created.
-//! 2. All temporaries are complete and synced. The record has the old and the new state of each file.
+//! 1. The journal record names all files before the first temporary file is created.
+//! 2. All temporary files are complete and synced. The record has the old and the new state of each file.
 //! 3. Files lose the names that other files of the call get. Then all new names are given. Then the files
-//!    that keep their names are exchanged with their temporaries, one by one. Last, the remaining old names
-//!    are taken away. At each of these, the file that loses a name must be unchanged since it was read.
+//!   that keep their names are exchanged with their temporary files, one by one. Last, the remaining old
+//!   names are removed. At each of these steps, the file that loses a name must be unchanged since it was
+//!   read.
 //! 4. Files that moved to another directory are synced, then the directories. Unless the whole call was a
 //!    single step of the file system, *committed* is added to the record.
-//! 5. Files that must not be exchanged are written over, and synced.
+//! 5. Files that must not be exchanged are overwritten in place, and synced.
 //! 6. The old files are unlinked. Then the directories that were created for removed files, and the record,
 //!    are removed.
 //!
 //! After an error up to step 5 the call is rolled back, in the same way as recovery does it: `table.rs`
-//! decides each step from the files that the names have. If the process is killed before the end of step 4,
-//! recovery rolls the call back; after that, recovery completes it. A single file that is exchanged, created,
-//! or renamed is entirely old or entirely new at any time, so its record is never synced.
+//! decides each step, depending on which file each name has. If the process is killed before the end of step
+//! 4, recovery rolls the call back; after that, recovery completes it. A single file that is exchanged,
+//! created, or renamed is entirely old or entirely new at any time, so its record is never synced.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -57,14 +58,15 @@ pub(crate) struct CommittedCall<'a, T> {
     pub(crate) landed: Vec<Landed>,
     /// The result of `note`.
     pub(crate) noted: T,
-    /// The directories that were made for files that have gone.
+    /// The directories that were created for files that have left them.
     pub(crate) around: Around<'a>,
 }
 
 /// The result of one file.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Landed {
-    /// The way in which it was replaced; `None` if it was written over, created, moved or removed.
+    /// The method by which the file was replaced; `None` if it was overwritten in place, created, moved or
+    /// removed.
     pub(crate) method: Option<Method>,
     /// The digest of its content, if it was renamed. A program that has the file open may have changed it.
     pub(crate) digest: Option<Digest>,
@@ -75,9 +77,9 @@ pub(crate) struct Landed {
 struct Carried<T> {
     landed: Vec<Landed>,
     noted: T,
-    /// The directories that were made for files that have gone.
+    /// The directories that were created for files that have left them.
     around: Vec<PathBuf>,
-    /// Whether all temporaries are gone.
+    /// Whether all temporary files are gone.
     is_clean: bool,
 }
 
@@ -132,8 +134,8 @@ impl Drop for Transaction<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Records which files may be changed. Must be called before the first temporary is created. Without a
-    /// journal, the transaction is all or nothing only as long as the process lives; see
+    /// Records which files may be changed. Must be called before the first temporary file is created. Without
+    /// a journal, the transaction is all or nothing only as long as the process lives; see
     /// [`Transaction::is_recorded`]. Fails if a required journal cannot be written to, or if a record of
     /// another call names one of the files.
     pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Result<Self, StoreError> {
@@ -153,7 +155,7 @@ impl<'a> Transaction<'a> {
         Ok(Self { workspace, subjects, record, renaming: Vec::new() })
     }
 
-    /// Returns the temporaries and directories that were created for this transaction and could not be
+    /// Returns the temporary files and directories that were created for this transaction and could not be
     /// removed. Must be called after it has failed, once no handle to them is open any more.
     pub(crate) fn left(&self) -> Vec<LeftBehind> {
         self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
@@ -326,7 +328,7 @@ impl<'a> Transaction<'a> {
         Ok(Carried { landed, noted, around, is_clean })
     }
 
-    /// Checks that the record still belongs to this transaction, before a step that uses no temporary.
+    /// Checks that the record still belongs to this transaction, before a step that uses no temporary file.
     fn prove(&mut self) -> Result<(), StoreError> {
         self.record.as_mut().map_or(Ok(()), |record| record.prove())
     }
@@ -391,7 +393,7 @@ impl<'a> Transaction<'a> {
         StoreError { kind, operation: Operation::Restore, ..error.leaving(left) }
     }
 
-    /// Makes the transaction final: from here on, recovery completes it.
+    /// Makes the transaction final: from now on, recovery completes it.
     fn make_final(
         &mut self,
         exchanged: &[&Replacement],
@@ -416,7 +418,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Returns each directory where a temporary of a file can be, with the temporary's path.
+/// Returns each directory in which a temporary file of a file can be, with the temporary file's path.
 fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<Dir>, PathBuf)>, PathError> {
     let place = workspace.roots.place(&subject.path)?;
     let beside = Some((place.directory.clone(), subject.path.clone()));
@@ -429,8 +431,8 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
     Ok(directories.flat_map(in_each).collect())
 }
 
-/// Returns the temporaries of a file that are still there. If none is found, but one of them cannot be
-/// examined, returns that one: it may still be there.
+/// Returns the temporary files of a file that still exist. If none is found, but one cannot be examined,
+/// returns that one: it may still exist.
 fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     let mut left: Vec<LeftBehind> = match temporaries_of(workspace, subject) {
         Ok(temporaries) => {
@@ -460,7 +462,8 @@ fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind>
     left
 }
 
-/// Returns the temporaries and directories that were created for a file, and are or may be still there.
+/// Returns the temporary files and directories that were created for a file, and that still exist or may
+/// still exist.
 fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     let directories = match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => directories.as_slice(),

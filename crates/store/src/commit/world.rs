@@ -1,5 +1,6 @@
-//! The files of a call that is rolled back, as they are on disk: [`World`] looks up which files their names
-//! have now. If other machines write the files, it bypasses this machine's caches. It changes nothing.
+//! Looks up the files of a call that is rolled back, as they are on disk now, by their names: [`World`]. If
+//! other machines write the files, the lookups bypass this machine's caches. The functions in this file
+//! change nothing.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -57,18 +58,18 @@ pub(crate) struct World<'a> {
     pub(super) call: RecordedCall<'a>,
     /// The places of all files.
     pub(super) places: &'a [WritablePlace],
-    /// Files of the call that are open already. They are not opened again by name, so that a call can be
-    /// rolled back when no file descriptor is free.
+    /// Files of the call that are open already. They are not opened again by name: a call must be able to
+    /// roll back when no file descriptor is free.
     pub(crate) handles: Vec<(Identity, &'a File)>,
     /// The listed names of each directory to which other machines write; cleared after each step.
     pub(super) stored: RefCell<BTreeMap<PathBuf, StoredNames>>,
     /// Caches the result of [`World::are_known`].
     are_known: OnceCell<bool>,
-    /// The displaced files that were kept under names beside the originals.
+    /// The displaced files that were kept under other names in the originals' directories.
     pub(super) kept: RefCell<Vec<LeftBehind>>,
 }
 
-/// The file under a name.
+/// The file that has a name.
 pub(super) struct Found {
     pub(super) directory: Arc<Dir>,
     pub(super) path: PathBuf,
@@ -128,7 +129,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Returns the directories in which temporaries of a file can be.
+    /// Returns the directories in which temporary files of a file can be.
     pub(super) fn directories<'w>(&'w self, place: &'w WritablePlace) -> impl Iterator<Item = &'w Arc<Dir>> {
         let beside = place.missing.is_empty().then_some(&place.directory);
         beside.into_iter().chain(self.workspace.content_dir().map(StateDir::content))
