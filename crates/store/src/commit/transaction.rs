@@ -4,9 +4,9 @@
 //! 1. The journal record names all files before the first temporary file is created.
 //! 2. All temporary files are complete and synced. The record has the old and the new state of each file.
 //! 3. Files lose the names that other files of the call get. Then all new names are given. Then the files
-//!   that keep their names are exchanged with their temporary files, one by one. Last, the remaining old
-//!   names are removed. At each of these steps, the file that loses a name must be unchanged since it was
-//!   read.
+//!    that keep their names are exchanged with their temporary files, one by one. Last, the remaining old
+//!    names are removed. At each of these steps, the file that loses a name must be unchanged since it was
+//!    read.
 //! 4. Files that moved to another directory are synced, then the directories. Unless the whole call was a
 //!    single step of the file system, *committed* is added to the record.
 //! 5. Files that must not be exchanged are overwritten in place, and synced.
