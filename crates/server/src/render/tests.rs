@@ -18,7 +18,7 @@ fn excerpt(of: LineRange, text: &str, truncated: bool) -> Excerpt {
 }
 
 /// Returns a place where the wanted text stands.
-fn found(lines: LineRange) -> MatchPlace {
+fn match_place(lines: LineRange) -> MatchPlace {
     let how = MatchKind::Lines(Normalization::Exact);
     MatchPlace { lines, how, digest: None, text: None, differs_at: None, context: None }
 }
@@ -26,7 +26,7 @@ fn found(lines: LineRange) -> MatchPlace {
 /// Returns a place that is like the wanted text, and is shown.
 fn similar(text: Excerpt) -> MatchPlace {
     let (how, lines) = (MatchKind::Fuzzy, text.of);
-    MatchPlace { how, text: Some(text), ..found(lines) }
+    MatchPlace { how, text: Some(text), ..match_place(lines) }
 }
 
 fn full() -> Problem {
@@ -36,8 +36,8 @@ fn full() -> Problem {
         lines: Some(lines(5, 6)),
         actual: Some(actual),
         places: vec![
-            found(lines(8, 9)),
-            found(lines(20, 20)),
+            match_place(lines(8, 9)),
+            match_place(lines(20, 20)),
             similar(excerpt(lines(30, 31), "    let a = 1;\nc\n", false)),
         ],
         file_hash: Some(Digest::of(b"")),
@@ -100,7 +100,7 @@ fn what_is_too_long_is_told_in_short() {
     let text_of = |count: usize, bytes: usize| {
         let mut problem = full();
         problem.actual = Some(excerpt(lines(5, 6), &"x".repeat(bytes), false));
-        problem.places = vec![found(lines(8, 9))];
+        problem.places = vec![match_place(lines(8, 9))];
         text(&Failure { problems: vec![problem; count], suggestion: "patch".to_owned(), editing: true })
     };
     let one = text_of(1, 3_000);
@@ -136,7 +136,7 @@ proptest! {
         let problem = Problem {
             lines: LineRange::inclusive(1, u64::MAX - 1),
             actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
-            places: vec![found(far); places]
+            places: vec![match_place(far); places]
                 .into_iter()
                 .chain(vec![similar(Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }); 5])
                 .collect(),
@@ -166,7 +166,7 @@ fn ambiguous(index: usize, path: &str, places: &[u64]) -> Problem {
                     is_above: true,
                     text: "fn a_name_that_tells_it_apart() {".to_owned(),
                 }),
-                ..found(lines(*line, line + 2))
+                ..match_place(lines(*line, line + 2))
             })
             .collect(),
         file_hash: Some(Digest::of(b"")),
