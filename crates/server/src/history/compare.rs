@@ -12,12 +12,12 @@ use crate::render::history::time;
 use crate::render::past as words;
 use crate::render::story;
 
-/// The maximum number of edits whose states are listed: the newest edits of the file.
+/// The maximum number of edits whose states are listed. If a file has more, only the newest are listed.
 const MAX_EDITS: usize = 500;
 /// The id of the current state of a file.
 const NOW: &str = "now";
-/// The sides of an edit in the id of a state. An id is `EDIT.INDEX.SIDE`, with the index of the file in the
-/// edit.
+/// The last part of the id of any other state, which is `EDIT.INDEX.SIDE`: it selects the contents before or
+/// after the edit. The index is that of the file in the edit.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
@@ -88,7 +88,8 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
     entry.files.iter().any(|file| file.path == path)
 }
 
-/// Returns a state of a file, and the encoding of the file.
+/// Returns the contents of a file in a state, and the encoding that the state's edit recorded; for the
+/// current state, that of the newest edit.
 fn state(
     workspace: &mut Workspace,
     path: &Path,
@@ -113,7 +114,7 @@ fn state(
 }
 
 /// Parses the id of a state. Returns the edit, the index of the file in the edit, and whether the state is
-/// the one before the edit. Returns `None` for any other text.
+/// the one before the edit. Returns `None` if the text does not have this form, as `now` does not.
 fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
     let (edit, rest) = id.split_once('.')?;
     let (index, side) = rest.split_once('.')?;

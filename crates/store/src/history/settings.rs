@@ -34,7 +34,7 @@ impl Default for Settings {
     /// Returns settings that keep edits of all files except [`Settings::SECRETS`], for
     /// [`Settings::DEFAULT_DAYS`] and within [`Settings::DEFAULT_BYTES`].
     fn default() -> Self {
-        // A test shows that each of these patterns is valid.
+        // The only patterns are `SECRETS`, and a test shows that each is valid.
         let excluded = Self::excluding(&[]).unwrap_or_default();
         Self { excluded, days: Self::DEFAULT_DAYS, bytes: Self::DEFAULT_BYTES }
     }

@@ -20,7 +20,8 @@ use crate::search::stoppable::Stoppable;
 
 /// The approximate size in bytes of a portion of matches.
 pub(crate) const PORTION: usize = 256 * 1024;
-/// The number of bytes that a line counts, in addition to its text, towards [`PORTION`].
+/// The number of bytes that is added for each line to the bytes of its text, to compute the size of a
+/// portion.
 const LINE_OVERHEAD: usize = 128;
 /// The maximum number of lines of a match that are shown after its first line.
 const MOST_LINES: usize = 50;
@@ -44,7 +45,7 @@ pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
 pub(crate) enum SearchFault {
     /// The file is left out, for this cause.
     Skip(Cause),
-    /// The whole search is stopped, or the file was removed.
+    /// The caller stopped the whole search, or the file no longer exists.
     Stop,
     /// The searcher ran out of memory for a line, or cannot decide whether the line matches.
     Searcher,
@@ -63,7 +64,7 @@ impl SearchFault {
             StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
             StoreErrorKind::Changed => Self::Skip(Cause::Changed),
             StoreErrorKind::NotDownloaded => Self::Skip(Cause::Elsewhere),
-            // These kinds include the errors for a socket or a FIFO.
+            // All other kinds, for example the errors for a socket.
             _ => Self::Skip(Cause::Unreadable),
         }
     }
@@ -82,8 +83,8 @@ impl SinkError for SearchFault {
     }
 
     fn error_io(error: io::Error) -> Self {
-        // An error with an error number of the system concerns the file. The searcher's own only error is
-        // that a line takes too much memory.
+        // An error with an OS error code comes from reading the file. The searcher itself makes only one
+        // error: a line needs too much memory.
         if error.raw_os_error().is_some() { Self::of(&error) } else { Self::Searcher }
     }
 }
@@ -94,8 +95,8 @@ pub(crate) trait SearchedFile {
     /// search saw them, each with its LF.
     fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
-    /// Delivers matches. If it is not known yet whether the whole file is text, first finds that out or holds
-    /// the matches back.
+    /// Delivers matches. Until it is known that the whole file is text, the sink either checks that before it
+    /// delivers the matches, or keeps them for later.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
 

@@ -1,5 +1,5 @@
-//! Determines the identity of a file, its state, and the number of its names. The volume's number and the
-//! file's number identify a file. On ReFS, the file's number has 128 bits.
+//! Determines the identity of a file, its size and times, and its hard link count. A file is identified by
+//! the serial number of its volume and its file ID. On ReFS, a file ID has 128 bits.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, Metadata};
@@ -26,7 +26,9 @@ const EPOCH: i64 = 116_444_736_000_000_000;
 
 /// Returns the information of one class about an open file or directory.
 ///
-/// # Safety `T` must be the structure of that class, and hold only numbers.
+/// # Safety
+///
+/// `T` must be the structure of that class, and every bit pattern must be a valid `T`.
 #[expect(
     unsafe_code,
     reason = "std returns neither 128 bits of the file's number nor the time of its last change"
@@ -38,8 +40,8 @@ pub(super) unsafe fn ask<T: Default>(
     let mut info = T::default();
     let size = u32::try_from(size_of::<T>()).unwrap_or_default();
     let (handle, room) = (file.as_raw_handle(), (&raw mut info).cast::<c_void>());
-    // SAFETY: the handle is open as long as `file` is borrowed, `room` has `size` bytes, and any bytes are a
-    // `T`.
+    // SAFETY: the handle is open as long as `file` is borrowed, `room` has `size` bytes, and every bit
+    // pattern is a valid `T`.
     let done = unsafe { GetFileInformationByHandleEx(handle, class, room, size) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
@@ -59,17 +61,17 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
 
-/// Returns the numbers of the volume and of the file.
+/// Returns the key of a file: the serial number of its volume and its file ID.
 ///
-/// Each number has 64 bits, as on other systems. The upper half of the file's number, which is zero except on
-/// ReFS, is mixed into the volume's number. Two files of one volume still have different keys. So do files of
-/// different volumes, since the numbers of volumes are random.
+/// Each returned number has 64 bits, as on other systems. The upper half of the file ID, which is zero except
+/// on ReFS, is mixed into the serial number. Two files on one volume still have different keys. Files on
+/// different volumes almost certainly have, too, because serial numbers are random.
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
     if let Ok(info) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
         let number = u128::from_le_bytes(info.FileId.Identifier);
-        // A file system whose files have no lasting number returns one of these two values.
+        // A file system without lasting file IDs returns 0 or all ones.
         if number == 0 || number == u128::MAX {
             return short_key(file);
         }
@@ -80,7 +82,8 @@ pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     short_key(file)
 }
 
-/// Returns the numbers for FAT and some file systems over a network: 32 bits for the volume, 64 for the file.
+/// Returns the key on a file system without `FileIdInfo`, such as FAT and some network file systems: a serial
+/// number of 32 bits and a file ID of 64 bits.
 fn short_key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     let info = numbers(file)?;
     let number = wide(info.nFileIndexHigh, info.nFileIndexLow);
@@ -96,7 +99,7 @@ fn nanoseconds(time: i64) -> i128 {
 }
 
 pub(crate) fn links_of(file: &File, _: &Metadata) -> u64 {
-    // A file system that does not report the number has no hard links, either.
+    // A file system that does not report the link count does not support hard links.
     numbers(file).map_or(1, |info| u64::from(info.nNumberOfLinks))
 }
 
@@ -106,14 +109,14 @@ pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     // File systems without a time of change return 0.
     let ctime = if basics.ChangeTime == 0 { mtime } else { nanoseconds(basics.ChangeTime) };
     let size = wide(numbers.nFileSizeHigh, numbers.nFileSizeLow);
-    // On NTFS and ReFS, the file's number includes a count of its reuses. So the time of creation is not
-    // needed. It would not help, either: a new file that soon gets the name of a deleted file inherits its
-    // time of creation.
+    // On NTFS and ReFS, a file ID includes a number that increases each time the ID is reused. So the time of
+    // creation is not needed. It would not help, either: a new file that soon gets the name of a deleted file
+    // inherits its time of creation.
     Ok(Identity { device, inode, size, mtime, ctime, born: None })
 }
 
-/// Whether the files of the directory's volume keep their numbers. They do if a file can be opened by its
-/// number, as on NTFS and `ReFS`. On FAT, the number is the place of the directory entry.
+/// Whether file IDs on the directory's volume last. They do if a file can be opened by its ID, as on NTFS and
+/// `ReFS`. On FAT, the ID is the position of the directory entry, which a rename can change.
 #[expect(unsafe_code, reason = "std does not return the features of a volume")]
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     // FILE_SUPPORTS_OPEN_BY_FILE_ID of winnt.h.
@@ -135,7 +138,7 @@ pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     done != 0 && flags & BY_NUMBER != 0
 }
 
-// Std's metadata has neither the numbers nor the time of change.
+// Std's metadata has neither the key nor the time of change.
 pub(crate) fn identity_with(file: &File, _: &Metadata) -> io::Result<Identity> {
     identity_of(file)
 }
@@ -174,7 +177,7 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     key(&open_to_query(directory, Path::new(name)).ok()?).ok()
 }
 
-// This function uses the path, since an open relative to a handle follows no link in the middle.
+// The full path is used, because opening relative to a directory handle follows no link in the middle.
 pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
     let file = open_path_to_query(&path.join(relative)).ok()?;
     let metadata = file.metadata().ok()?;
@@ -199,7 +202,7 @@ pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
             Some([]) => return Err(io::Error::last_os_error()),
             Some(whole) if length < room => return Ok(PathBuf::from(OsString::from_wide(whole))),
             _ if length > 65_536 => return Err(io::ErrorKind::InvalidFilename.into()),
-            // The result is the length that the path needs.
+            // The buffer is too small: `length` is the size that the path needs.
             _ => path.resize(usize::try_from(length).unwrap_or_default() + 1, 0),
         }
     }
