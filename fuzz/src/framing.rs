@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
+use mcp_text_editor::json::weigh;
 use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::transport::stdio::LineTransport;
-use mcp_text_editor::json::weigh;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
 use rmcp::service::RxJsonRpcMessage;
