@@ -1,5 +1,5 @@
-//! Measures the length of a text for a program with a limit. Programs count bytes or UTF-16 units, some of
-//! them after the text is escaped for JSON.
+//! Measures the length of a text as the program that receives the text does, which limits it. Programs count
+//! bytes or UTF-16 units, some of them after the text is escaped for JSON.
 
 /// The unit in which text is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,8 +26,8 @@ impl Measure {
     /// Counts the bytes of UTF-8 of the text as it is.
     pub const BYTES: Self = Self { unit: LengthUnit::Utf8, escapes: 0 };
 
-    /// Returns the measure for a text that will be put into a JSON string inside a text that is measured with
-    /// `self`.
+    /// Returns the measure for an inner text that becomes a JSON string in an outer text, which `self`
+    /// measures.
     #[must_use]
     pub const fn inside_json(self) -> Self {
         Self { escapes: self.escapes.saturating_add(1), ..self }
@@ -36,7 +36,8 @@ impl Measure {
     /// Returns the weight of one character, in units.
     #[must_use]
     pub fn of_char(self, character: char) -> usize {
-        // There are never more than a few levels; the bound keeps the shift defined.
+        // Without the bound of 16, the shift below could overflow. Real texts are escaped a few times at
+        // most.
         let levels = u32::from(self.escapes.min(16));
         let backslashes = levels.checked_sub(1).map(|inner| 1_usize << inner);
         match (character, backslashes) {
@@ -50,7 +51,8 @@ impl Measure {
         }
     }
 
-    /// Returns the weight of a text, in units; 0 for an empty one. Quotation marks around it do not count.
+    /// Returns the weight of a text, in units; 0 for an empty one. The quotation marks of a JSON
+    /// string around the text are not counted.
     #[must_use]
     pub fn of(self, text: &str) -> usize {
         if self == Self::BYTES { text.len() } else { text.chars().map(|each| self.of_char(each)).sum() }

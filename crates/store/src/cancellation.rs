@@ -1,23 +1,23 @@
-//! Tells whether the caller has cancelled a call: [`Cancellation`]. A cancellation is never reported as an
-//! error of the system.
+//! Tells whether the caller has cancelled a call: [`Cancellation`]. It is never
+//! reported as an error of the operating system.
 
 use std::fmt;
 
 use crate::error::ReadFault;
 
-/// Tells whether the caller has cancelled the call. Long work checks it between blocks and between files, and
-/// for the last time before it replaces the first file.
+/// Tells whether the caller has cancelled the call. Long work checks it between blocks and between files.
+/// Once the first file is replaced, the call can no longer be cancelled.
 #[derive(Clone, Copy)]
 pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
 
 impl<'a> Cancellation<'a> {
-    /// Returns the cancellation of a call that nobody cancels.
+    /// Returns the value for a call that cannot be cancelled.
     #[must_use]
     pub const fn none() -> Self {
         Self(&|| false)
     }
 
-    /// Returns the cancellation of a call that is cancelled once `asked` returns `true`. `asked` is called
+    /// Returns the value for a call that is cancelled once `asked` returns `true`. `asked` is called
     /// often, and must be cheap.
     #[must_use]
     pub const fn when(asked: &'a dyn Fn() -> bool) -> Self {

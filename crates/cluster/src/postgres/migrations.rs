@@ -7,12 +7,13 @@ use tokio_postgres::types::Type;
 use crate::postgres::error::DatabaseError;
 
 /// The statements that create each version from the previous one; the first starts from an empty schema. The
-/// text of a released version never changes. The search path has only this program's schema.
+/// text of a released version never changes. They are run with this
+/// program's schema as the only search path.
 pub(super) const MIGRATIONS: &[&str] = &[
-    // 1: the journal. `owner` is the advisory lock of the session whose process works on a record, or 0 if
-    // none does. A process that begins a record or takes it over draws its `claim`. `epoch` is the number of
-    // takeovers. `state` is 0 for begun, 1 for prepared, 2 for committed. No two records name the same file.
-    // `made_at` and `made_by` are for people.
+    // 1: the journal. `owner` is the key of the advisory lock that a process holds while it works on the
+    // record, or 0. A process that begins a record or takes it over gives it a new random `claim`. `epoch` is
+    // the number of takeovers. `state` is 0 for begun, 1 for prepared, 2 for committed. No two records name
+    // the same file. `made_at` and `made_by` are for people.
     "create table records (
         id bigint generated always as identity primary key,
         owner bigint not null,
@@ -30,11 +31,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
     );
     create index on record_files (record);",
     // 2: the history. `number` is the order of edits. `time` is from the database's clock, in milliseconds
-    // since 1970. `bytes` is the approximate size of an edit. `root` and `path` are the name of a file's root
-    // and the path in it; `relative` is its path relative to the allowed directory. `kind` is 0 for changed,
-    // 1 for created, 2 for removed, 3 for displaced. `undo` is as in the embedded history, except that
-    // directories have shared names, like files. The index has only the beginning of a path, since the size
-    // of its entries is limited. `roots` and `made_by` are for people.
+    // since 1970. `bytes` is the approximate size of an edit. `root` is the name of the shared directory that
+    // has the file, and `path` the file's path in it; `relative` is the path in the allowed directory. `kind`
+    // is 0 for changed, 1 for created, 2 for removed, 3 for displaced. `undo` is as in the embedded history,
+    // but it names directories as files are named here. The index of files has only the beginning of a path,
+    // since the size of an index entry is limited. The table `roots` and `made_by` are for people.
     "create table edits (
         number bigint generated always as identity primary key,
         id text not null unique,
@@ -67,19 +68,20 @@ pub(super) const MIGRATIONS: &[&str] = &[
         made_at timestamptz not null default now(),
         made_by text not null
     );",
-    // 3: `root_keys` has the keys of the roots of an edit's files, 16 bytes for each file. `secret` is known
-    // only to the servers.
+    // 3: `root_keys` has 16 bytes for each file of an edit: the identity that the directory `root` had then.
+    // `secret` is known only to the servers.
     "alter table edits add column root_keys bytea not null default '';
     alter table mcp_text_editor_schema add column secret uuid not null default gen_random_uuid();",
 ];
 
-/// The tables after the last migration, in the order in which they are listed.
+/// The tables after the last migration, in the order in which `doctor` lists them.
 pub(super) const TABLES: [&str; 5] = ["records", "record_files", "edits", "edit_files", "roots"];
 
 /// The table that marks a schema as this program's, and has the schema's version.
 pub(crate) const MARK: &str = "mcp_text_editor_schema";
 
-/// The advisory lock that a process holds while it creates tables: `mte` and a number.
+/// The key of the advisory lock that a process holds while it creates tables: the letters `mte`, and a
+/// number.
 const LOCK: i64 = 0x006d_7465_0001;
 
 /// Returns the version of the tables; `None` if the schema does not exist, or has no mark.
@@ -98,7 +100,8 @@ async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_pos
     Ok(Some(row.get(0)))
 }
 
-/// Creates the tables of this version, if they do not exist. The search path must already be the schema.
+/// Creates the tables of this version, or migrates those of an earlier version. The search path must already
+/// be the schema.
 ///
 /// A schema with tables but no mark belongs to another program, and is refused. A schema of a later version
 /// is refused, too.
@@ -116,7 +119,7 @@ pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), Dat
     let transaction = client.transaction().await.map_err(failed)?;
     let lock = transaction.query_typed("select pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)]);
     lock.await.map_err(failed)?;
-    // Another process may have created them meanwhile.
+    // Another process may have created the tables before this one had the lock.
     let from = version(transaction.client(), schema).await.map_err(failed)?;
     let done = match from {
         Some(version) if version > latest => {

@@ -1,4 +1,5 @@
-//! Reads a whole file once, for its bytes and its digest. Core decides what the bytes mean.
+//! Reads a whole file once, for its bytes and its digest. What the bytes mean is decided in the crate
+//! `mcp-text-editor-core`.
 
 use std::fs::File;
 use std::io;
@@ -13,15 +14,15 @@ use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::os;
 
 /// The maximum size in bytes of a file that is held in memory while a call works on it, so that it is read
-/// only once. A larger file is read in blocks, as often as needed, and a second thread hashes it. For a
-/// smaller file, starting that thread costs more than it saves.
+/// only once. A larger file is read in blocks, once for each use of its bytes, and a second thread hashes it.
+/// For a smaller file, starting that thread costs more than it saves.
 pub(crate) const SMALL: u64 = 1024 * 1024;
 
 /// The usual size of a memory page, in bytes. [`CHUNK`] is a multiple of it.
 const PAGE: usize = 4096;
 
-/// The number of blocks that the reader and the hasher exchange. Each has [`CHUNK`] bytes; a read takes no
-/// other memory.
+/// The number of blocks that the reader and the hasher exchange. Each has [`CHUNK`] bytes. To read a
+/// file takes no other memory.
 const BLOCKS: usize = 3;
 
 /// Returns the digest of a whole file, up to the size that it had when it was opened.
@@ -49,8 +50,8 @@ fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::R
             Ok(got) => {
                 hasher.update(block.get(..got).unwrap_or_default());
                 offset += got as u64;
-                // Only the last block is shorter. A further read could not begin at its end, which is no page
-                // boundary.
+                // Only the last block is shorter. It is returned without a further read, which would begin at
+                // its end, and that may be no page boundary.
                 if got < CHUNK {
                     return Ok(Some(hasher.digest()));
                 }
@@ -68,7 +69,8 @@ pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
 }
 
 /// Reads a file from its first byte to the size that it had when it was opened. Passes all bytes to `each` in
-/// order, and passes to `hasher` the bytes that the hasher does not have yet. Stops at the first error of
+/// order, and passes to `hasher` all bytes after those that the caller has fed
+/// to it. Stops at the first error of
 /// `each` and returns it, which allows a caller to cancel.
 ///
 /// If the file shrinks meanwhile, there are fewer bytes. So the caller must check that the file is unchanged

@@ -1,5 +1,5 @@
-//! Listens on loopback, and serves the page until a signal ends the process, or no page has sent a request
-//! for some time.
+//! Listens on loopback, and serves the page. Ends after a signal, or once no page has sent a request for some
+//! time.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener as StdListener};
@@ -25,14 +25,14 @@ use crate::transport::signals;
 const CONNECTIONS: u32 = 64;
 /// The maximum number of requests that arrive or are in work at a time.
 const REQUESTS: u32 = 32;
-/// The maximum KiB of bodies that are held at a time.
+/// The maximum size, in KiB, of all request bodies in memory at a time.
 const INTAKE: u32 = 4 << 10;
-/// The maximum number of threads that wait for the history, or work with it.
+/// The maximum number of threads that read or change the history of edits, or wait for its lock.
 const THREADS: usize = 8;
-/// The maximum number of ports that are tried to find one that is free at both addresses.
+/// The maximum number of ports that are tried to find one that is free at 127.0.0.1 and `::1`.
 const PORTS: usize = 20;
-/// The time for which an ending process waits for requests in work. An edit that has begun is finished in any
-/// case; if this process cannot finish it, the next start of the program does.
+/// The time for which an ending process waits for requests in work. An edit that this process cannot finish
+/// in time is finished or undone by the next start of the program.
 const LAST: Duration = Duration::from_secs(30);
 
 /// The listening sockets of the page, and the keys that admit a browser.
@@ -45,7 +45,7 @@ pub struct PageListener {
 }
 
 impl PageListener {
-    /// Returns the link to the page, which works once.
+    /// Returns the link to the page. The link works once.
     #[must_use]
     pub fn link(&self) -> &str {
         &self.link
@@ -72,8 +72,8 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
         let mut listeners = vec![first];
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
             Ok(second) => listeners.push(second),
-            // If another program listened at the same port of the other address, a browser could mistake it
-            // for this one.
+            // Another port is tried: a browser could take the program that listens at this port of `::1` for
+            // this one.
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 last = Some(error);
                 continue;
@@ -89,9 +89,9 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
     Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
-/// Serves the page until SIGTERM, an interrupt from the keyboard, or until no page has sent a request for the
-/// time `idle`; an open page sends one every second. Then waits for requests in work. A second signal ends
-/// the process at once.
+/// Serves the page until SIGTERM or an interrupt from the keyboard, or until no page has sent a request for
+/// the time `idle`. An open page sends a request every second. Then waits for requests in work; a signal
+/// meanwhile ends the wait at once.
 pub fn serve(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
