@@ -1,4 +1,4 @@
-//! The search for the lines that a text was meant to be.
+//! Searches for the lines that a text was meant to be.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,25 +15,26 @@ use crate::line::LineRange;
 use crate::matching::trim_blanks;
 use crate::rejection::{MatchKind, Normalization};
 
-/// The most lines that may be left out of a text.
+/// The maximum number of lines of the file that a text may lack between its head and its tail.
 const MOST_LEFT_OUT: usize = 60;
 
-/// A text of more lines is not looked for as head and tail.
+/// The maximum number of lines of a text whose head and tail are looked for separately.
 const MOST_PARTED: usize = 2_000;
 
-/// The most lines, or bytes, that one search compares: texts that repeat would take quadratic time.
+/// The maximum number of lines, or bytes, that one search compares: repetitive texts would take quadratic
+/// time.
 const MOST_COMPARED: usize = 50_000_000;
 
-/// No more places of one kind than this are kept: none of so many is certain.
+/// The number of places of one kind above which all are dropped: none of so many is certain.
 const MOST_KEPT: usize = 1_000;
 
-/// Places whose similarities, of 1000, differ by no more may both be meant.
+/// Two places may both be meant if their similarities, out of 1000, differ by at most this.
 const TIED: u64 = 40;
 
-/// A text of more bytes is not looked for.
+/// The maximum length in bytes of a text that is looked for.
 const LONGEST: usize = 1024 * 1024;
 
-/// The text in one reading.
+/// The text as one reading has it.
 struct Needle<'a> {
     reading: Reading<'a>,
     steps: Steps,
@@ -53,14 +54,15 @@ impl<'a> Needle<'a> {
     }
 }
 
-/// Finds the lines that `old` was meant to be: `named` ones rather than others. Each step is tried in all
-/// readings before the next one, whole lines before parts of lines. With `strict`, blanks at line ends count.
+/// Finds the lines that `old` was meant to be, and prefers the `named` lines. Each step is tried with all
+/// readings before the next step, whole lines before parts of lines. With `strict`, spaces and tabs at line
+/// ends count.
 pub(crate) fn find(window: &LineWindow, old: &str, named: Option<LineRange>, strict: bool) -> Intended {
     if old.len() > LONGEST {
         return Intended::Nothing;
     }
     let needles: Vec<Needle<'_>> = readings(old).into_iter().map(Needle::new).collect();
-    // A text that spells its line ends out has lines only in the reading in which it does not.
+    // A text with `\n` spelled out is one line; only its last reading, which undoes that, has the lines.
     let is_spelled = needles.last().is_some_and(|last| last.reading.step == Some(Normalization::Escapes));
     let search = |is_whole: bool, is_near: bool| {
         let steps = Normalization::OF_LINES.iter().skip(usize::from(!strict));
@@ -75,7 +77,7 @@ pub(crate) fn find(window: &LineWindow, old: &str, named: Option<LineRange>, str
             };
             let how = if is_whole { MatchKind::Lines(undone) } else { MatchKind::Part(undone) };
             let mut hits = hits(window, needle, step, how);
-            // A part that is only alike is meant where it was said to be.
+            // A part of a line that is equal only after normalization counts only in the named lines.
             if let Some(named) = named.filter(|_| !is_whole && undone != Normalization::Exact) {
                 hits.retain(|hit| hit.lines.overlaps(named));
             }
@@ -94,15 +96,16 @@ pub(crate) fn find(window: &LineWindow, old: &str, named: Option<LineRange>, str
         .unwrap_or_else(|| alike(window, &needles, named))
 }
 
-/// Finds the places of a text at one step.
+/// Finds the places where a text is equal at one step; none if there are too many.
 fn hits(window: &LineWindow, needle: &Needle<'_>, step: Normalization, how: MatchKind) -> Vec<Hit> {
     let (Some(here), Some(wanted)) = (window.at(step), needle.at(step)) else { return Vec::new() };
     let (is_whole, is_joined) = (matches!(how, MatchKind::Lines(_)), step >= Normalization::Layout);
-    // The line ends around a text are those of whole lines.
+    // A normalized text of whole lines begins and ends with a line end, which the place excludes.
     let line_end = usize::from(!is_joined && is_whole);
     let inner = wanted.text.strip_prefix('\n').and_then(|text| text.strip_suffix('\n'));
     let text = inner.filter(|_| !is_whole).unwrap_or(&wanted.text);
-    // Blank lines are only looked for as they are, and what may stand in any word only as a line.
+    // Blank lines are looked for only as whole lines in the first steps. A text too short to tell its place
+    // is not looked for inside joined lines.
     let is_blank = text.trim().is_empty() && (!is_whole || step > Normalization::TrailingBlanks);
     if text.is_empty() || is_blank || !is_whole && is_joined && !tells_place([text]) {
         return Vec::new();
@@ -115,7 +118,7 @@ fn hits(window: &LineWindow, needle: &Needle<'_>, step: Normalization, how: Matc
         let (start, end) = (from + at + line_end, from + at + text.len() - line_end);
         (from, count) = (from + at + 1, count + 1);
         if count > most || places.len() > MOST_KEPT {
-            // Nothing is certain of what repeats so often.
+            // No place is certain if the text repeats so often.
             return Vec::new();
         }
         let first = here.spans.partition_point(|span| span.0 <= start).saturating_sub(1);
@@ -134,8 +137,8 @@ fn hits(window: &LineWindow, needle: &Needle<'_>, step: Normalization, how: Matc
     places.into_iter().map(hit).collect()
 }
 
-/// The lines at the ends of a text that a place of it does not have yet, from the text outwards: those that
-/// the reading leaves out, and blank ones where lines are joined.
+/// The lines at the two ends of a text that a found place does not include yet, from the place outwards:
+/// lines that the reading leaves out and, where lines are joined, blank lines.
 struct Edges<'a>([Vec<&'a str>; 2]);
 
 impl<'a> Edges<'a> {
@@ -149,8 +152,8 @@ impl<'a> Edges<'a> {
         Self([head, tail.into_iter().chain(below.iter().copied()).collect()])
     }
 
-    /// Returns a place with those of the lines that are next to it, and whether it certainly begins and ends
-    /// there: a line of that kind that differs may be the one that is meant.
+    /// Returns the place extended by those of these lines that stand next to it, and whether its ends are
+    /// certain. An end is not certain if the next line differs but resembles the text's, which may mean it.
     fn around(&self, window: &LineWindow, place: Range<usize>) -> (Range<usize>, bool) {
         let Self([head, tail]) = self;
         let mut is_sure = true;
@@ -164,7 +167,7 @@ impl<'a> Edges<'a> {
                     blanks = if own.is_empty() { blanks + 1 } else { 0 };
                     continue;
                 }
-                // Blank lines below a name belong to it.
+                // Blank lines below a file name are left out with it.
                 far -= if is_file_name(own) { blanks } else { 0 };
                 let is_alike = own.chars().next().zip(there).is_some_and(|(first, there)| {
                     there.starts_with(first) || is_file_name(own) && is_file_name(there)
@@ -179,13 +182,13 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// Finds where a head and a tail of a text stand, with lines between that it lacks.
+/// Finds the places where a head and a tail of a text stand, with lines between them that the text lacks.
 fn gaps(window: &LineWindow, needle: &Needle<'_>) -> Vec<Hit> {
     let layout = Normalization::Layout;
     let (Some(here), Some(wanted)) = (window.at(layout), needle.at(layout)) else { return Vec::new() };
     let mut raw: Vec<&str> = needle.lines().collect();
     let mut own: Vec<&str> = (0..raw.len()).filter_map(|index| wanted.line(index)).collect();
-    // Lines that stand for others; what is between two of them is not looked for.
+    // Lines that stand for left-out lines, such as `...`. Text between two of them is not looked for.
     let is_mark = |line: &&str| is_elision(line).is_some();
     let marks = raw.iter().position(is_mark).zip(raw.iter().rposition(is_mark));
     if let Some((first, last)) = marks {
@@ -198,7 +201,7 @@ fn gaps(window: &LineWindow, needle: &Needle<'_>) -> Vec<Hit> {
         return Vec::new();
     }
     let part = |lines: Range<usize>| own.get(lines).unwrap_or_default().iter().copied();
-    // Of `}` alone it must be the very line.
+    // A part without words, such as `}`, must be equal with its indentation.
     let is_exact = |lines: Range<usize>, from: usize| {
         let is_line = |at: usize| {
             raw.get(at).is_some_and(|raw| trim_blanks(raw) == trim_blanks(window.line(from + at)))
@@ -243,7 +246,7 @@ fn gaps(window: &LineWindow, needle: &Needle<'_>) -> Vec<Hit> {
     places.iter().filter(|(lines, _)| !holds_other(lines)).map(gap).collect()
 }
 
-/// Finds the lines that are most like the text: as it was sent, or with all undone that may stand around it.
+/// Finds the lines that are most like the text, in its first reading (as it was sent) or its last one.
 fn alike(window: &LineWindow, needles: &[Needle<'_>], named: Option<LineRange>) -> Intended {
     let readings = [needles.first(), needles.last().filter(|last| last.reading.step.is_some())];
     let mut places: Vec<(usize, Hit)> = Vec::new();
@@ -286,7 +289,7 @@ fn alike(window: &LineWindow, needles: &[Needle<'_>], named: Option<LineRange>) 
     }
 }
 
-/// Returns where a text is as it was sent: whole lines, or a part of lines.
+/// Returns the places that hold a text exactly as it was sent, as whole lines or as a part of lines.
 pub(crate) fn places_of(window: &LineWindow, text: &str, is_whole: bool) -> Vec<LineRange> {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n').map(Cow::Borrowed).collect();
     let needle = Needle::new(Reading { lines, step: None, cut: Default::default() });

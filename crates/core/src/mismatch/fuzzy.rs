@@ -1,5 +1,6 @@
-//! The lines that are most like a text. A window as long as the text goes down the lines and counts how many
-//! of the text's trigrams it holds; the best windows are aligned with the text line by line, and measured.
+//! Finds the lines that are most like a text. A window of as many lines as the text slides down the file and
+//! counts how many of the text's trigrams it holds. The best windows are aligned with the text line by line,
+//! and their similarity is measured.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -16,40 +17,40 @@ use crate::rejection::MatchKind;
 /// The number of windows that are aligned.
 const CANDIDATES: usize = 16;
 
-/// The most lines of the text that are compared. The others are assumed to follow.
+/// The maximum number of lines of the text that are compared. The rest of the text is assumed to follow them.
 const WANTED_LINES: usize = 100;
 
-/// The most lines above and below a window that are aligned, too, and no more than the text has; none around
-/// a single line. Lines may be added or removed inside.
+/// The maximum number of lines above and below a window that are also aligned, since lines may have been
+/// added or removed inside. It is at most the number of lines of the text, and 0 for a single line.
 const MARGIN: usize = 8;
 
 /// The share of the text's trigrams, in percent, that a window must hold to be aligned.
 const WORTH_COMPARING: u64 = 25;
 
-/// The most characters of a line that are compared; of a single line, which may be a paragraph, the most
-/// bytes.
+/// The maximum number of characters of a line that are compared, and the maximum for a text of a single line,
+/// which may be a paragraph. No more bytes of any line are read than the latter.
 const LINE_CHARS: usize = 200;
 const SINGLE_LINE: usize = 2000;
 
-/// The least similarity of lines that are paired, of 1000.
+/// The minimum similarity, out of 1000, of two lines that are paired.
 const SIMILAR_LINES: u64 = 400;
 
-/// The least similarity of the first and of the last line that are certainly meant.
+/// The minimum similarity of the first and of the last line if they are certainly meant.
 const SIMILAR_ENDS: u64 = 500;
 
-/// The least similarity of a place that is returned: a random place is worse than none.
+/// The minimum similarity of a place that is returned: a random place is worse than none.
 const SIMILAR: u64 = 550;
 
-/// A line as it is compared. Its weight is one more than its letters and digits: other characters tell lines
-/// apart badly.
+/// A line as it is compared. Its weight is one more than the number of its letters and digits, since other
+/// characters distinguish lines badly.
 struct Line {
     chars: Vec<char>,
     weight: u64,
 }
 
 impl Line {
-    /// Takes at most `most` characters, in lower case and without two blanks in a row, and a blank at either
-    /// end.
+    /// Takes at most `most` characters, in lower case, with each run of whitespace as one space. A space
+    /// begins and ends the result.
     fn new(line: &str, most: usize) -> Self {
         let head = line.get(..line.floor_char_boundary(SINGLE_LINE)).unwrap_or(line);
         let mut chars = vec![' '];
@@ -79,13 +80,13 @@ struct WantedLine<'a> {
 }
 
 impl WantedLine<'_> {
-    /// Returns how similar another line is, of 1000.
+    /// Returns how similar another line is, out of 1000.
     fn similarity(&mut self, other: &Line) -> u64 {
         let (a, b) = (self.line.chars.len() as u64, other.chars.len() as u64);
         if self.line.chars == other.chars {
             1000
         } else if 2000 * a.min(b) < SIMILAR_LINES * (a + b) {
-            // They cannot have more in common than the shorter one has.
+            // The common part is at most the shorter line, which is too short.
             0
         } else {
             self.grams.dice(&other.chars)
@@ -93,10 +94,11 @@ impl WantedLine<'_> {
     }
 }
 
-/// A line of the text and one of the file, by their indices, and how similar they are.
+/// The index of a line of the text, the index of a line of the file, and their similarity.
 type Pair = (usize, usize, u64);
 
-/// Finds the lines that are most like `text`. The named lines are always measured, as they are.
+/// Finds the lines that are most like `text`. The named lines are always measured, too, without moving their
+/// ends.
 pub(super) fn similar(window: &LineWindow, text: &[&str], named: Option<LineRange>) -> Vec<Hit> {
     let most = if text.len() == 1 { SINGLE_LINE } else { LINE_CHARS };
     let new = |raw| {
@@ -123,7 +125,8 @@ pub(super) fn similar(window: &LineWindow, text: &[&str], named: Option<LineRang
     hits
 }
 
-/// Returns the last line of each window that holds the most trigrams. The windows do not overlap.
+/// Returns the indices of the last lines of the windows that hold the most trigrams, best first. The windows
+/// do not overlap.
 fn candidates(
     window: &LineWindow,
     wanted: &[WantedLine<'_>],
@@ -161,8 +164,9 @@ fn candidates(
     best.into_iter().take(CANDIDATES).map(|(.., last)| last).collect()
 }
 
-/// Aligns the lines of a region with the text, and measures those that belong to it: lines of the text above
-/// the first pair and below the last one are assumed to stand there, changed beyond recognition.
+/// Aligns the lines of a region with the text, and measures those that belong to the place. Lines of the text
+/// above the first pair and below the last pair are assumed to stand there, changed beyond recognition.
+/// `more` is the number of lines of the text that are not compared. Returns `None` if no lines pair.
 fn aligned_place(
     window: &LineWindow,
     wanted: &mut [WantedLine<'_>],
@@ -180,13 +184,14 @@ fn aligned_place(
     let pairs: Vec<Pair> =
         pairs.into_iter().map(|(at, here, like)| (at, region.start + here - lines.start, like)).collect();
     let (similarity, exact) = measured(window, wanted, &pairs, lines.start, &own);
-    // The first or the last line may have been cut.
+    // The text may begin or end inside a line.
     let [head, tail] = [wanted.first()?, wanted.last()?].map(|wanted| wanted.raw.trim());
     let [head_there, tail_there] = [lines.start, lines.end - 1].map(|index| window.line(index).trim());
     let is_end = |missing: usize, like: u64, own: &str, is_cut: bool| {
         missing == 0 && like >= SIMILAR_ENDS || missing <= 1 && is_cut && own.contains(char::is_alphanumeric)
     };
-    // Far more lines than the text has are hardly all meant. A line that was copied twice stands once.
+    // A place with far more lines than the text is hardly all meant. If the text repeats a line, perhaps by a
+    // copying error, the file may have it once.
     let is_twice =
         |pair: &[WantedLine<'_>]| matches!(pair, [a, b] if a.raw == b.raw && !a.raw.trim().is_empty());
     let most_lines = if wanted.windows(2).any(is_twice) { wanted.len() - 1 } else { 2 * wanted.len() };
@@ -199,7 +204,7 @@ fn aligned_place(
 }
 
 /// Measures `lines`, which begin at the index `start` of the window. Returns their similarity, of 1000 (the
-/// Dice coefficient of the pairs), and the score of the pairs that are exact.
+/// Dice coefficient of the pairs), and the value of [`Hit::exact`].
 fn measured(
     window: &LineWindow,
     wanted: &[WantedLine<'_>],
@@ -221,8 +226,8 @@ fn measured(
     (common / all.max(1), exact)
 }
 
-/// Pairs lines of the text with lines of the file, both in order (global alignment, Needleman and Wunsch
-/// 1970, where lines above and below cost nothing).
+/// Pairs lines of the text with lines of the file, both in order: global alignment (Needleman and Wunsch
+/// 1970), except that unpaired lines above the first pair and below the last one cost nothing.
 fn aligned(wanted: &mut [WantedLine<'_>], lines: &[Line]) -> Vec<Pair> {
     #[derive(Clone, Copy, Default)]
     enum Move {
@@ -231,8 +236,8 @@ fn aligned(wanted: &mut [WantedLine<'_>], lines: &[Line]) -> Vec<Pair> {
         Left,
         Pair(u64),
     }
-    // A row for each wanted line, with a column for no line in front. `moves` has neither that column nor a
-    // row for no wanted line.
+    // The last row of the table, which has a row for each wanted line, and a column for each line after one
+    // for "no line". `moves` lacks that column, and has no row for "no wanted line".
     let mut row = vec![0_i64; lines.len() + 1];
     let mut moves: Vec<Vec<Move>> = Vec::with_capacity(wanted.len());
     let count = wanted.len();
@@ -249,7 +254,7 @@ fn aligned(wanted: &mut [WantedLine<'_>], lines: &[Line]) -> Vec<Pair> {
                     best = (diagonal + gain, Move::Pair(similarity));
                 }
             }
-            // An unpaired line in the middle costs half of what it would be worth.
+            // An unpaired line between two pairs costs half of what it would be worth.
             let skip = if index + 1 == count { 0 } else { (line.weight * 500).cast_signed() };
             if left - skip > best.0 {
                 best = (left - skip, Move::Left);
@@ -301,8 +306,8 @@ mod tests {
         }
     }
 
-    /// Returns the most that pairs can be worth where the wanted line `from.0` and the line `from.1` are the
-    /// first that may be in one, by trying them all. Lines between two pairs cost `skips`.
+    /// Returns the maximum worth of pairs of wanted lines from index `from.0` on with lines from index
+    /// `from.1` on, by trying all pairs. Lines between two pairs cost `skips`.
     fn best_worth(gains: &[Vec<Option<i64>>], skips: &[i64], from: (usize, usize), is_first: bool) -> i64 {
         let mut best = 0;
         for (at_wanted, gains_of_line) in gains.iter().enumerate().skip(from.0) {

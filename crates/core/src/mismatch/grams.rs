@@ -1,19 +1,19 @@
-//! Counts how many short sequences of characters two texts have in common, while one of them slides by:
-//! [`Grams`].
+//! Counts how many short sequences of characters two texts have in common, while one of them is a sliding
+//! window: [`Grams`].
 
-/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text
-/// holds.
+/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text,
+/// the window, holds.
 ///
-/// Two sequences with the same hash count as one, so that texts look a little more similar than they are.
+/// Two sequences with the same hash count as equal; texts can thus look a little more similar than they are.
 #[derive(Debug)]
 pub(super) struct Grams<const N: usize> {
-    /// The number of sequences that are wanted, and the number that are there, by hash.
+    /// For each hash, the number of its sequences in the wanted text, and in the window.
     slots: Vec<(u16, u16)>,
     /// The bits by which a 64-bit hash is shifted to make it an index.
     shift: u32,
-    /// The number of sequences that are wanted.
+    /// The number of sequences in the wanted text.
     pub(super) total: u64,
-    /// The number of wanted ones that are there.
+    /// The number of those sequences that the window holds.
     pub(super) held: u64,
 }
 
@@ -33,7 +33,8 @@ impl<const N: usize> Grams<N> {
         grams
     }
 
-    /// Adds the sequences of `text`, and the hashes of the wanted ones to `entered`.
+    /// Adds the sequences of `text` to the window, and appends the hashes of those that are wanted to
+    /// `entered`.
     pub(super) fn enter(&mut self, text: &[char], entered: &mut Vec<u16>) {
         for slot in slots::<N>(text, self.shift) {
             if let Some((wanted, there)) =
@@ -46,7 +47,7 @@ impl<const N: usize> Grams<N> {
         }
     }
 
-    /// Removes sequences that were added.
+    /// Removes sequences from the window: `entered` has the hashes that [`Self::enter`] appended.
     pub(super) fn leave(&mut self, entered: &[u16]) {
         for slot in entered {
             if let Some((wanted, there)) =
@@ -58,8 +59,8 @@ impl<const N: usize> Grams<N> {
         }
     }
 
-    /// Returns how similar `text` is, of 1000: twice the sequences in common, by those of both (Dice
-    /// coefficient).
+    /// Returns how similar `text` is, out of 1000: twice the number of common sequences, divided by the
+    /// number of sequences of both texts (Dice coefficient). The window must be empty.
     pub(super) fn dice(&mut self, text: &[char]) -> u64 {
         let mut entered = Vec::new();
         self.enter(text, &mut entered);
@@ -74,7 +75,7 @@ impl<const N: usize> Grams<N> {
 fn slots<const N: usize>(text: &[char], shift: u32) -> impl Iterator<Item = u16> + '_ {
     /// 2⁶⁴ divided by the golden ratio: Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4).
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    // Each character in 21 bits, as many as Unicode has.
+    // Each character takes 21 bits, enough for any code point.
     let mask = (1 << (21 * N)) - 1;
     let mut key = 0;
     let keys = text.iter().map(move |c| {

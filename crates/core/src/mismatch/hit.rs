@@ -1,30 +1,30 @@
-//! The result of a search: the lines that a text may have been meant to be.
+//! The result of a search: the lines that the client may have meant by a text.
 
 use std::slice;
 
 use crate::line::LineRange;
 use crate::rejection::{MatchKind, Normalization};
 
-/// The most lines between the named lines and the ones that were meant.
+/// A place at least this many lines away from the named lines is not near them.
 const OFF: u64 = 100;
 
-/// The least similarity, of 1000, of a place that differs by a typo or two.
+/// The minimum similarity, out of 1000, of a place that differs by a typo or two.
 const CLOSE: u64 = 800;
 
-/// A place of less similarity has about as much other text as that of the text.
+/// The similarity, out of 1000, below which about as much of a place differs from the text as agrees with it.
 pub(super) const VAGUE: u64 = 750;
 
-/// Some lines that may be meant.
+/// Lines that may be meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Hit {
     pub(crate) lines: LineRange,
     pub(crate) how: MatchKind,
-    /// Whether the first and the last line certainly belong to it.
+    /// Whether the first and the last line certainly belong to what is meant.
     pub(crate) is_sure: bool,
-    /// The similarity, of 1000.
+    /// The similarity to the text, out of 1000.
     pub(super) similarity: u64,
-    /// Twice the number of lines that are as the text has them, and the number of others that have its
-    /// indentation; 0 unless the lines are only similar.
+    /// Twice the number of lines that equal their line of the text, plus the number of other lines with its
+    /// indentation. It is 0 if [`Self::how`] is not [`MatchKind::Fuzzy`].
     pub(super) exact: usize,
 }
 
@@ -34,7 +34,7 @@ impl Hit {
         self.similarity >= CLOSE
     }
 
-    /// Whether the very text that was sent stands there as whole lines.
+    /// Whether the lines are exactly the text that was sent.
     pub(crate) fn is_text(&self) -> bool {
         self.how == MatchKind::Lines(Normalization::Exact)
     }
@@ -46,15 +46,15 @@ pub(crate) enum Intended {
     One(Hit),
     /// Places that are equally good, the closest to the named lines first.
     Several(Vec<Hit>),
-    /// A place that is hardly like the text.
+    /// The best place, though it is hardly like the text.
     Vague(Hit),
     Nothing,
 }
 
 impl Intended {
-    /// Chooses among places: the named lines, or those that meet them where no other is near, since a range
-    /// that is off may as well have been meant to be the next place; else the only one. `None` without
-    /// places.
+    /// Chooses among places. One is the answer if it is the named lines, if it overlaps them and no other is
+    /// near (a wrong line number may as well mean a near place), or if it is the only one. Otherwise the
+    /// answer is all. Returns `None` without places.
     pub(super) fn of(mut hits: Vec<Hit>, named: Option<LineRange>) -> Option<Self> {
         if let Some(named) = named {
             hits.sort_by_key(|hit| {

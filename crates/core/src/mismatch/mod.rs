@@ -1,10 +1,10 @@
-//! Finds the lines that a text was meant to be which is not in the file as it was sent. For errors, never for
-//! an edit.
+//! Finds the lines that a client probably meant, where the text that it sent is not in the file. The result
+//! serves error messages only, never an edit.
 //!
 //! The search is pure and bounded: it works on a [`LineWindow`] of the file around the named lines, held as
-//! text. Undoing what models get wrong when they copy a text, as little of it as possible, makes a place
-//! equal ([`normalize`]); else a head and a tail of the text are there, with lines between that it lacks;
-//! else the most similar lines are measured ([`fuzzy`]).
+//! text. First it undoes what models get wrong when they copy a text, as little of it as possible, until a
+//! place is equal ([`normalize`]). Otherwise it looks for a head and a tail of the text, with lines between
+//! them that the text lacks. Otherwise it measures which lines are the most similar ([`fuzzy`]).
 
 mod find;
 mod fuzzy;

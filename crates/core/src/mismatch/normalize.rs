@@ -1,5 +1,5 @@
-//! Undoes what a copied text may have wrong: in its lines, in cumulative steps ([`Normalized`]), and lines
-//! around it that are none of the file's ([`readings`]).
+//! Undoes typical errors of a copied text: differences in its lines, in cumulative steps ([`Normalized`]),
+//! and lines around it that are not from the file ([`readings`]).
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -12,19 +12,20 @@ use crate::line_numbers::numbered;
 use crate::matching::trim_blanks;
 use crate::rejection::Normalization;
 
-/// The most readings of one text besides the one as it was sent.
+/// The maximum number of ways to cut lines off one text.
 const MOST_READINGS: usize = 12;
 
-/// A text of more bytes has two readings only.
+/// The length in bytes above which a text is cut in at most one way.
 const LONG: usize = 64 * 1024;
 
-/// The most bytes of a line that may stand around a text; a longer one is text.
+/// The maximum length in bytes of a wrapper line around a text; a longer line is text.
 const LONGEST_WRAPPER: usize = 200;
 
-/// Lines of a text at one step. From [`Normalization::Layout`] on they are joined, so that line breaks do not
-/// count.
+/// The lines of a text, normalized to one step. From [`Normalization::Layout`] on they are joined, and line
+/// breaks do not count.
 pub(super) struct Normalized {
-    /// The lines: each ends in `\n`, and one stands before the first; or nothing is between them.
+    /// The lines, each with a `\n` after it, and a `\n` before the first; or the joined lines, with nothing
+    /// between.
     pub(super) text: String,
     /// The offsets in `text` at which each line begins and ends.
     pub(super) spans: Vec<(usize, usize)>,
@@ -69,12 +70,12 @@ impl Normalized {
     }
 }
 
-/// A text at each step that was needed so far.
+/// The normalized forms of one text, by step, each made when it is first needed.
 #[derive(Default)]
 pub(super) struct Steps([OnceCell<Normalized>; 5]);
 
 impl Steps {
-    /// Returns the text with these lines as it is after a step; `None` if the step is not one of lines.
+    /// Returns the text with these lines as it is after a step; `None` if the step does not apply to lines.
     pub(super) fn at<'a, L: Iterator<Item = &'a str>>(
         &self,
         step: Normalization,
@@ -84,7 +85,7 @@ impl Steps {
     }
 }
 
-/// Returns a line without anything that a formatter or a change of notation alters: blanks, the sign of a
+/// Returns a line without everything that a formatter or a change of notation alters: blanks, the sign of a
 /// comment, the kind of quotes, runs of hyphens and letter case; at [`Normalization::Escapes`] also
 /// backslashes, with the blanks that they spell out, and HTML entities.
 pub(crate) fn compact(line: &str, step: Normalization) -> String {
@@ -105,9 +106,8 @@ pub(crate) fn compact(line: &str, step: Normalization) -> String {
     out
 }
 
-/// Returns a line without characters that nobody sees, and others as the ones that look like them: in one
-/// composition (NFC: compatible ones would make some texts eighteen times as long), with plain spaces,
-/// quotes, hyphens and dots.
+/// Returns a line without invisible characters, and with look-alikes unified: composed to NFC (NFKC would
+/// make some texts eighteen times as long), with plain spaces, quotes, hyphens and dots.
 pub(super) fn plain(line: &str) -> Cow<'_, str> {
     if line.is_ascii() && !line.contains('\r') {
         return Cow::Borrowed(line);
@@ -126,7 +126,7 @@ pub(super) fn plain(line: &str) -> Cow<'_, str> {
     Cow::Owned(plain.replace('…', "..."))
 }
 
-/// Returns a text with the characters that are spelled out in it, and without all other backslashes.
+/// Returns a text with its escape sequences and HTML entities decoded, and without all other backslashes.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     /// Each entity's character, and its name.
     const ENTITIES: &str = "<lt >gt \"quot 'apos \u{a0}nbsp '#39 '#x27 '#X27 \"#34 \"#x22 <#60 >#62 &#38";
@@ -139,7 +139,7 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
         let (before, after) = rest.split_at(at);
         out.push_str(before);
         if let Some(mut after) = after.strip_prefix('&') {
-            // `&amp;lt;` is `&lt;` with its own sign as an entity.
+            // `&amp;lt;` is `&lt;`, escaped once more.
             while let Some(inner) = after.strip_prefix("amp;") {
                 after = inner;
             }
@@ -167,7 +167,8 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Reads `u2014` or `u{2014}`: the character, and how many bytes spell it.
+/// Parses `u2014` or `u{2014}` at the start of `text`. Returns the character and the number of bytes that
+/// spell it.
 fn code_point(text: &str) -> Option<(char, usize)> {
     let (digits, length) = match text.strip_prefix("u{") {
         Some(braced) => braced.split_once('}').map(|(digits, _)| (digits, digits.len() + 3))?,
@@ -178,18 +179,19 @@ fn code_point(text: &str) -> Option<(char, usize)> {
     char::from_u32(code).filter(|c| !c.is_control()).map(|c| (c, length))
 }
 
-/// One way to read a text: without lines at its ends, or without what stands before each line.
+/// One way to read a text: as it was sent, without lines at its ends, without line numbers, or with `\n`
+/// decoded.
 #[derive(Clone)]
 pub(crate) struct Reading<'a> {
     pub(crate) lines: Vec<Cow<'a, str>>,
     /// The step that the reading undoes; `None` for the text as it was sent.
     pub(crate) step: Option<Normalization>,
-    /// The lines that it leaves out above and below.
+    /// The lines that the reading leaves out above and below.
     pub(crate) cut: [Vec<&'a str>; 2],
 }
 
-/// Returns the ways to read a text, those that leave out fewer lines first. Each is also read without line
-/// numbers, if every line has one.
+/// Returns the ways to read a text, starting with those that leave out the fewest lines. If every line of a
+/// reading has a line number, the reading without the numbers follows it.
 pub(crate) fn readings(old: &str) -> Vec<Reading<'_>> {
     let old = old.strip_suffix('\n').unwrap_or(old);
     let all: Vec<&str> = old.split('\n').collect();
@@ -206,7 +208,7 @@ pub(crate) fn readings(old: &str) -> Vec<Reading<'_>> {
         cuts.drain(1..cuts.len() - 1);
     }
     for (above, below) in cuts {
-        // Blank lines below a file's name belong to it.
+        // Blank lines below a file name are left out with it.
         let is_named =
             above.checked_sub(1).and_then(|last| all.get(last)).is_some_and(|last| is_file_name(last));
         let Some(lines) = all.get(above..all.len() - below) else { continue };
@@ -233,8 +235,8 @@ pub(crate) fn readings(old: &str) -> Vec<Reading<'_>> {
     out
 }
 
-/// Whether a line at an end of a text may be none of the file's: a blank line, a fence, a mark of a patch, a
-/// tag, the name of a file, or a line that stands for others.
+/// Whether a line at an end of a text may be a wrapper, not from the file: a blank line, a code fence, a mark
+/// of a patch, a tag, a file name, or a line that stands for left-out lines.
 pub(crate) fn is_wrapper(line: &str) -> bool {
     const MARKS: [&str; 12] =
         ["```", "~~~", "<<<<<", "=====", ">>>>>", "|||||", "@@", "*** ", "---", "+++ ", "+++++", "diff -"];
@@ -251,8 +253,8 @@ pub(crate) fn is_wrapper(line: &str) -> bool {
                 || is_elision(line).is_some())
 }
 
-/// Whether a line is the name of a file with an extension, with at most a word or a sign before it, and signs
-/// around it.
+/// Whether a line is a file name with an extension, possibly after one other word, and possibly with
+/// punctuation around either.
 pub(super) fn is_file_name(line: &str) -> bool {
     let is_sign = |c: char| "`*\"'[]():".contains(c);
     let mut words =
@@ -269,7 +271,8 @@ pub(super) fn is_file_name(line: &str) -> bool {
         })
 }
 
-/// Whether a text has enough letters and digits to tell its place: `}` or `else` stand anywhere.
+/// Whether a line of the text has enough letters and digits (five) to tell its place: `}` or `else` can stand
+/// anywhere.
 pub(crate) fn tells_place<'a>(lines: impl IntoIterator<Item = &'a str>) -> bool {
     lines.into_iter().any(|line| line.chars().filter(|c| c.is_alphanumeric()).nth(4).is_some())
 }

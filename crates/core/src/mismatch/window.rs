@@ -1,4 +1,4 @@
-//! The part of a file that is searched, as decoded lines.
+//! Holds the part of a file that is searched, as decoded lines.
 
 use std::ops::Range;
 
@@ -8,23 +8,24 @@ use crate::rejection::Normalization;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most bytes of a file that are searched, and the most lines, since each line takes memory.
+/// The maximum number of bytes of a file that are searched, and of lines, since each line takes memory.
 const MOST: u64 = 8 * 1024 * 1024;
 const MOST_LINES: u64 = 200_000;
 
 /// Some whole lines of a file.
 #[derive(Default)]
 pub(crate) struct LineWindow {
-    /// The index of the first one in the file.
+    /// The index in the file of the first of these lines.
     first: u64,
     text: String,
-    /// The offset in `text` at which each line begins, and the end.
+    /// The offset in `text` at which each line begins, and then the length of `text`.
     starts: Vec<usize>,
     steps: Steps,
 }
 
 impl LineWindow {
-    /// Reads the lines around `near`, or the first ones. Fails only as the source does.
+    /// Reads the lines around `near`, or the first lines of the file without it. The only errors are those of
+    /// the source.
     pub(crate) fn new<S: Source + ?Sized>(
         file: Scanned<'_, S>,
         near: Option<LineRange>,
@@ -35,7 +36,7 @@ impl LineWindow {
         let least = file.offset_of(LineNumber::from_index(line.saturating_sub(MOST_LINES / 2)))?;
         let (mut first, mut start) = file.line_at(near.saturating_sub(MOST / 2).max(least))?;
         if near - start > MOST / 2 {
-            // The line begins too far above.
+            // The line at that offset is so long that it begins too far above.
             first = LineNumber::from_index(first.get());
             start = file.offset_of(first)?;
         }
@@ -56,7 +57,8 @@ impl LineWindow {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Returns a line by its index in the window, without its end; nothing where there is none.
+    /// Returns a line by its index in the window, without its line end; an empty text if there is no such
+    /// line.
     pub(super) fn line(&self, index: usize) -> &str {
         let at = |index: usize| self.starts.get(index).copied();
         let range = at(index).zip(index.checked_add(1).and_then(at));
@@ -68,22 +70,22 @@ impl LineWindow {
         range.map(|index| self.line(index))
     }
 
-    /// Returns the lines of a place, which may lie outside.
+    /// Returns the lines of a place, without those that lie outside the window.
     pub(crate) fn text_of(&self, place: LineRange) -> impl DoubleEndedIterator<Item = &str> {
         self.lines(self.indices(place))
     }
 
-    /// Returns all lines at a step.
+    /// Returns all lines of the window, normalized to a step; `None` if the step does not apply to lines.
     pub(super) fn at(&self, step: Normalization) -> Option<&Normalized> {
         self.steps.at(step, || self.lines(0..self.len()))
     }
 
-    /// Returns the numbers of the lines of these indices.
+    /// Returns the line numbers in the file of the lines with these indices.
     pub(super) fn numbers(&self, range: &Range<usize>) -> LineRange {
         LineRange::new(LineNumber::from_index(self.first + range.start as u64), range.len() as u64)
     }
 
-    /// Returns the indices of a place, as far as it is here.
+    /// Returns the indices of the lines of a place that are in the window.
     pub(super) fn indices(&self, place: LineRange) -> Range<usize> {
         let at = |index: u64| {
             usize::try_from(index.saturating_sub(self.first)).unwrap_or(usize::MAX).min(self.len())
@@ -91,12 +93,12 @@ impl LineWindow {
         at(place.start().index())..at(place.end())
     }
 
-    /// Whether it has the whole of a file.
+    /// Whether the window has all lines of the file.
     pub(crate) fn has_all_of<S: ?Sized>(&self, file: Scanned<'_, S>) -> bool {
         self.first == 0 && self.len() as u64 == file.scan.lines.count()
     }
 
-    /// Whether the lines of a place are all here.
+    /// Whether the window has all lines of a place.
     pub(crate) fn holds(&self, place: LineRange) -> bool {
         place.start().index() >= self.first && place.end() <= self.first + self.len() as u64
     }
