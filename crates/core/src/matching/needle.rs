@@ -7,14 +7,15 @@ use crate::encoding::Seam;
 /// The occurrences of a needle that are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
-    /// All from left to right that do not overlap, but no more than this many of all needles together; the
-    /// others are counted.
+    /// All that do not overlap, from left to right. At most this many are kept of all needles together; the
+    /// rest are only counted.
     All(u64),
-    /// The [`CLOSEST`] closest to this offset in the file, in bytes; all are counted, overlapping ones too.
+    /// The [`CLOSEST`] occurrences that are closest to this byte offset in the file. All are counted, also
+    /// those that overlap.
     Closest(u64),
 }
 
-/// The most places that an error names, and that [`Keep::Closest`] keeps.
+/// The maximum number of places that an error message names, and that [`Keep::Closest`] keeps.
 pub const CLOSEST: usize = 10;
 
 /// A text to look for.
@@ -22,8 +23,8 @@ pub const CLOSEST: usize = 10;
 pub struct Needle<'a> {
     /// The text, with `\n` for line ends. An empty text is found nowhere.
     pub text: &'a str,
-    /// True if an occurrence must begin at the beginning of a line and end at the end of one; the text then
-    /// ends in `\n`.
+    /// True if an occurrence must begin at the beginning of a line and end at the end of a line. The text
+    /// must then end in `\n`.
     pub whole_lines: bool,
     /// The occurrences that are wanted.
     pub keep: Keep,
@@ -33,15 +34,15 @@ pub struct Needle<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Occurrence {
-    /// The offsets of its bytes in the file.
+    /// The byte range of the occurrence in the file.
     pub at: Range<u64>,
-    /// The places of the file between which new text is to be fitted in: those of `at`, each with the state
-    /// of the encoding.
+    /// The start and the end of `at`, each with the state of the encoding there, for fitting in new text
+    /// between them.
     pub seams: (Seam, Seam),
     /// True if the end of a file without a final newline matched the line end of the text.
     pub at_end: bool,
-    /// True if the file may be cut here: not inside a byte sequence that stands for two characters. Then `at`
-    /// is only near.
+    /// True if the file can be cut at both ends of the occurrence. False if an end lies inside a byte
+    /// sequence that stands for two characters; then `at` is only approximate.
     pub editable: bool,
 }
 

@@ -1,15 +1,17 @@
-//! Looks through a text for all needles at once: [`Prefilter`] tells which of them are worth a search.
+//! Scans a text for all needles at once: [`Prefilter`] tells which of them are worth a search.
 //!
 //! A hash of the last bytes rolls over the text (Karp and Rabin, *Efficient randomized pattern-matching
-//! algorithms*, 1987). An automaton of the needles' beginnings took a kilobyte for each needle.
+//! algorithms*, 1987). An automaton of the needles' beginnings, which was tried, took a kilobyte for each
+//! needle.
 
-/// The fewest needles for which one pass for all is less work than a search for each.
+/// The minimum number of needles for which one pass for all is less work than a search for each.
 const FEWEST: usize = 8;
 
-/// The most bytes at the beginning of a needle that are hashed. They tell most needles apart.
+/// The maximum number of bytes at the beginning of a needle that are hashed; so many distinguish most
+/// needles.
 const LONGEST: usize = 32;
 
-/// The multiplier of the rolling hash; any odd number with bits all over it.
+/// The multiplier of the rolling hash; any odd number with its set bits spread out.
 const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The beginnings of needles, by their hashes.
@@ -17,24 +19,27 @@ pub(super) struct Prefilter {
     lengths: Vec<Beginnings>,
 }
 
-/// The beginnings that have one length.
+/// The beginnings of one length.
 struct Beginnings {
     length: usize,
-    /// The hash of each, with the index of its needle, in order.
+    /// The hash of each beginning, with the index of its needle, sorted.
     hashes: Vec<(u64, usize)>,
-    /// A bit for each value of the hashes' first bits, set if there is such a hash.
+    /// A bitmap that tells most absent hashes without a search in `hashes`: [`place`] says which bit a hash
+    /// sets.
     bits: Vec<u64>,
-    /// The number of bits by which a hash is shifted to find its bit.
+    /// The number of bits by which [`place`] shifts a mixed hash right to get the index of its bit.
     shift: u32,
 }
 
 impl Prefilter {
-    /// Makes one for these needles; `None` where each is to be searched for by itself.
+    /// Makes a prefilter for these needles. Returns `None` if they are so few that each should be searched
+    /// for separately.
     pub(super) fn new<'n>(needles: impl Iterator<Item = &'n [u8]>) -> Option<Self> {
         let mut of_length = [const { Vec::new() }; LONGEST.ilog2() as usize + 1];
         let mut count = 0;
         for (index, needle) in needles.enumerate() {
-            // The hash of each length costs a pass, so there are few lengths. An empty text is found nowhere.
+            // Each length of a hash costs a pass over the text, so only powers of two are used. An empty
+            // needle is found nowhere, and left out.
             let power = needle.len().min(LONGEST).checked_ilog2();
             let beginning = power.and_then(|power| needle.get(..1 << power));
             let slot = power.and_then(|power| of_length.get_mut(power as usize));
@@ -48,8 +53,8 @@ impl Prefilter {
         (count >= FEWEST).then_some(Self { lengths })
     }
 
-    /// Marks in `found`, where none is marked yet, the needles that can be in a text, by their index; all
-    /// others are not in it.
+    /// Marks in `found`, by their index, the needles that the text may contain; it does not contain the
+    /// others. The caller passes `found` with nothing marked.
     pub(super) fn mark(&self, text: &[u8], found: &mut [bool]) {
         for beginnings in &self.lengths {
             beginnings.mark(text, found);
@@ -60,7 +65,7 @@ impl Prefilter {
 impl Beginnings {
     fn new(length: usize, mut hashes: Vec<(u64, usize)>) -> Self {
         hashes.sort_unstable();
-        // Of sixteen other hashes, one has a bit that is set.
+        // With 16 bits or more for each hash, at most one of 16 absent hashes has its bit set, on average.
         let bits = (hashes.len() * 16).next_power_of_two().max(64);
         let shift = u64::BITS - bits.ilog2();
         let mut bits = vec![0; bits / 64];
@@ -85,7 +90,7 @@ impl Beginnings {
         }
     }
 
-    /// Returns `false` for most hashes that no beginning has.
+    /// Whether a beginning may have this hash: always true if one has, and false for most other hashes.
     fn may_have(&self, hash: u64) -> bool {
         let (word, bit) = place(hash, self.shift);
         self.bits.get(word).is_some_and(|word| word & bit != 0)
@@ -99,7 +104,7 @@ impl Beginnings {
         let from = self.hashes.partition_point(|(own, _)| *own < hash);
         let equal = self.hashes.iter().skip(from).take_while(|(own, _)| *own == hash);
         for (_, index) in equal {
-            // Those with one beginning are marked together, so the others of a marked one are, too.
+            // Needles with the same hash are always marked together: if this one is marked, so are the rest.
             match found.get_mut(*index) {
                 Some(found) if !*found => *found = true,
                 _ => return,
@@ -108,14 +113,15 @@ impl Beginnings {
     }
 }
 
-/// Returns the index of the word that has the bit of a hash, and this bit alone.
+/// Returns the index of the bitmap's word that has the bit of a hash, and a word with only this bit set.
 fn place(hash: u64, shift: u32) -> (usize, u64) {
-    // The last bits of a polynomial's value depend on the last bits of its terms alone.
+    // The low bits of a polynomial's value depend only on the low bits of its terms, so the high bits are
+    // taken after mixing.
     let first = usize::try_from(hash.wrapping_mul(BASE) >> shift).unwrap_or(usize::MAX);
     (first / 64, 1 << (first % 64))
 }
 
-/// Returns the hash of some bytes: the value of a polynomial, which can roll.
+/// Returns the hash of some bytes: the value of a polynomial, which can be updated as the window moves on.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |hash: u64, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte)))
 }
@@ -150,7 +156,7 @@ mod tests {
         }
     }
 
-    /// The bits only spare a search among the hashes, so no other law would miss them.
+    /// The bitmap only saves a search among the hashes, so no other test would notice if it did not work.
     #[test]
     fn of_sixteen_other_hashes_one_is_looked_for() {
         let texts: Vec<String> = (0..4096).map(|number: u64| number.wrapping_mul(BASE).to_string()).collect();

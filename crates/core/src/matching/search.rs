@@ -1,5 +1,5 @@
-//! The search: finds all needles in the text in one pass, in memory that does not grow with the file, then
-//! looks them up in the file.
+//! Finds all needles in the text in one pass, in memory that does not grow with the file, and then looks up
+//! their offsets in the file.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -16,8 +16,8 @@ use crate::line::LineRange;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Finds all needles in one pass over a file that is known to decode, and where they stand by a second one.
-/// Returns a result for each needle, in their order. Fails only as the source does.
+/// Finds all needles in one pass over a file that is known to decode, and their offsets in a second pass.
+/// Returns one result per needle, in their order. The only errors are those of the source.
 pub fn search<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     needles: &[Needle<'_>],
@@ -28,13 +28,13 @@ pub fn search<S: Source + ?Sized>(
         return Ok(Vec::new());
     }
     let longest = patterns.iter().map(|pattern| pattern.length() + pattern.look_ahead()).max();
-    // The least amount of text for which a search pays.
+    // The minimum length of text in the window for which a search pays.
     let enough = longest.map_or(0, |longest| longest.saturating_add(longest / 4));
     let offsets = needles.iter().filter_map(|needle| match needle.keep {
         Keep::Closest(to) => Some(to),
         Keep::All(_) => None,
     });
-    // The number of occurrences that are kept for needles that want all of theirs.
+    // The number of occurrences kept so far for the needles with `Keep::All`.
     let mut kept = 0;
     let prefilter = Prefilter::new(patterns.iter().map(|pattern| pattern.finder.needle()));
     let mut found = vec![prefilter.is_none(); patterns.len()];
@@ -76,7 +76,7 @@ struct Hit {
     at_end: bool,
 }
 
-/// Finds the lines that occurrences touch.
+/// Returns the lines that each occurrence touches, in the order of `places`.
 pub(crate) fn lines_of<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[Occurrence],
@@ -90,8 +90,8 @@ pub(crate) fn lines_of<S: Source + ?Sized>(
     touched.collect()
 }
 
-/// Returns the text of a whole file that is known to decode, as a read shows it: each line end is one `\n`.
-/// The caller makes sure that it fits into memory. Fails only as the source does.
+/// Returns the text of a whole file that is known to decode, as the read tool shows it: each line end is one
+/// `\n`. The caller must make sure that the text fits into memory. The only errors are those of the source.
 pub fn whole_text<S: Source + ?Sized>(file: Scanned<'_, S>) -> Result<String, S::Error> {
     let mut whole = Vec::new();
     Text::searched(file.scan, Tier::Exact, std::iter::empty()).read(file, |text, _| {
@@ -101,14 +101,14 @@ pub fn whole_text<S: Source + ?Sized>(file: Scanned<'_, S>) -> Result<String, S:
         true
     })?;
     if file.scan.lines.is_unterminated() {
-        // The line end that stands for the end of the file.
+        // Remove the line end that [`Text`] adds for the end of the file.
         whole.pop();
     }
     Ok(String::from_utf8(whole).unwrap_or_default())
 }
 
-/// Returns where parts of the [`whole_text`] stand in the file. The parts are in order, disjoint, and not
-/// empty. Fails only as the source does.
+/// Returns where `parts` of the [`whole_text`] stand in the file. The parts are in order, disjoint, and not
+/// empty. The only errors are those of the source.
 pub(crate) fn places_of<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     parts: impl Iterator<Item = Range<usize>> + Clone,
@@ -129,16 +129,18 @@ pub(crate) fn places_of<S: Source + ?Sized>(
     Ok(places.collect())
 }
 
-/// The search for one needle, as it goes through the file.
+/// The state of the search for one needle.
 struct Pattern<'a> {
     finder: memmem::Finder<'a>,
-    /// The blanks that end the needle, which the second tier compares separately.
+    /// The blanks at the end of the needle, which the second tier compares separately. Empty in the first
+    /// tier.
     tail: &'a [u8],
-    /// The least distance of two occurrences.
+    /// The minimum distance between the starts of two occurrences.
     shift: u64,
     /// The needle's period, if it is at most half as long as the needle.
     period: Option<u64>,
-    /// True if the needle begins with blanks before a line end: the file's blanks there belong to the match.
+    /// True in the second tier if the needle begins with blanks and a line end: the file's blanks there
+    /// belong to the match.
     owns_first_blanks: bool,
     ends_line: bool,
     whole_lines: bool,
@@ -188,13 +190,13 @@ impl<'a> Pattern<'a> {
         self.finder.needle().len() as u64
     }
 
-    /// Returns how much text after an occurrence decides whether it is one.
+    /// Returns the number of bytes after a possible occurrence that are needed to decide whether it is one.
     fn look_ahead(&self) -> u64 {
         self.tail.len() as u64
     }
 
-    /// Finds the occurrences that can be decided by the window; no more text will come if it is the `last`
-    /// one.
+    /// Finds the occurrences that the text in the window is enough to decide. With `last`, no more text will
+    /// come.
     fn search(&mut self, text: &Text, last: bool, kept: &mut u64) {
         if self.length() == 0 {
             return;
@@ -220,7 +222,7 @@ impl<'a> Pattern<'a> {
         self.pass(end);
     }
 
-    /// Moves `next` on to the first index at which an occurrence can begin that ends beyond `end`.
+    /// Moves `next` on to the first start of an occurrence that would end after `end`.
     fn pass(&mut self, end: u64) {
         self.next = self.next.max((end + 1).saturating_sub(self.length()));
     }
@@ -230,12 +232,11 @@ impl<'a> Pattern<'a> {
         Some(self.next + at as u64)
     }
 
-    /// Returns the occurrence one period after the one at `start`, if there is one; else sets where the next
-    /// one may begin.
+    /// Returns the start of the occurrence one period after the occurrence at `start`, if there is one.
+    /// Otherwise returns `None` and sets `next` to the first index at which another can begin.
     ///
-    /// Only the last period need be compared, so that texts that repeat themselves cost no more than others.
-    /// Where it differs, no occurrence begins until all periods of this one are over (Fine and Wilf's
-    /// theorem).
+    /// Only the last period must be compared, so repetitive texts cost no more than others. If it differs, no
+    /// occurrence begins at or before the start of this occurrence's last period (Fine and Wilf's theorem).
     fn again(&mut self, window: &Positioned, start: u64) -> Option<u64> {
         let end = start + self.length();
         self.next = start + self.shift;
@@ -256,7 +257,8 @@ impl<'a> Pattern<'a> {
             return None;
         }
         let at_end = virtual_end && text_end == window.end();
-        // The end of the file is a line end only after other text, and for a text that ends with it.
+        // The end of the file matches a line end only at the end of the needle, and only after other text of
+        // it.
         if at_end && (self.length() == 1 || !self.ends_line) {
             return None;
         }
@@ -270,7 +272,7 @@ impl<'a> Pattern<'a> {
         Some(Hit { start, end: text_end, at_end })
     }
 
-    /// Returns the place in the file of an occurrence, given those of its two ends.
+    /// Returns an occurrence with its place in the file, given the places of its two ends.
     fn occurrence(&self, hit: Hit, first: LocatedPosition, last: LocatedPosition) -> Occurrence {
         let begin = match first.spot.and_then(|spot| spot.before_blanks).filter(|_| self.owns_first_blanks) {
             Some((begin, _)) => begin,
@@ -297,7 +299,8 @@ impl<'a> Pattern<'a> {
                 }
                 self.before.push_back(hit);
             }
-            // One more: the blanks that the first one owns may reach from far before `to` up to it.
+            // One more than `CLOSEST` is kept: the first may turn out far away, if its blanks begin far
+            // before `to`.
             Keep::Closest(_) if self.after.len() <= CLOSEST => self.after.push(hit),
             _ => {}
         }
@@ -320,7 +323,8 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// Returns the occurrence between two seams, or between the offsets near them where the file cannot be cut.
+/// Returns the occurrence between two seams. Where the file cannot be cut, there is no seam, and the offset
+/// near it is used.
 fn occurrence(
     (begin, near): (Option<Seam>, u64),
     (end, near_end): (Option<Seam>, u64),
@@ -343,9 +347,9 @@ fn without_blanks(text: &str) -> Vec<u8> {
     kept
 }
 
-/// Returns how far apart two occurrences of `needle` are at least, and whether that is its period and at most
-/// half as long as it. Otherwise it is the period, or a bound below that, and more than half as long as the
-/// needle (Crochemore and Perrin, "Two-way string-matching", 1991). Takes no memory.
+/// Returns the minimum distance of two occurrences of `needle`, and whether this is the needle's period and
+/// at most half its length. If not, the distance is the period or less, but more than half the needle's
+/// length (Crochemore and Perrin, "Two-way string-matching", 1991). Allocates nothing.
 fn shift(needle: &[u8]) -> (usize, bool) {
     let (left, left_period) = maximal_suffix(needle, false);
     let (right, right_period) = maximal_suffix(needle, true);
@@ -358,7 +362,8 @@ fn shift(needle: &[u8]) -> (usize, bool) {
     (cut.max(needle.len() - cut) + 1, false)
 }
 
-/// Returns where the suffix of `needle` begins that comes last in (reversed) lexical order, and its period.
+/// Returns the start of the suffix of `needle` that is the greatest in lexical order (`reversed`: of bytes in
+/// descending order), and the period of this suffix.
 fn maximal_suffix(needle: &[u8], reversed: bool) -> (usize, usize) {
     let (mut left, mut right, mut offset, mut period) = (0, 1, 0, 1);
     while let (Some(a), Some(b)) = (needle.get(right + offset), needle.get(left + offset)) {
@@ -436,8 +441,8 @@ mod tests {
         assert_eq!(found(&[Needle { text: "t", whole_lines: false, keep: Keep::All(1) }]), Err(()));
     }
 
-    /// Tries long files, of which only a part is read again; a line end lies across the end of a chunk, and
-    /// blanks before one.
+    /// Tries long files, of which only a part is read again. Line ends, and blanks before line ends, lie
+    /// across the ends of chunks.
     #[test]
     #[cfg_attr(miri, ignore = "too large for Miri")]
     fn places_late_in_a_long_file_are_those_of_the_bytes() {

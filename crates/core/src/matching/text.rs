@@ -1,7 +1,7 @@
-//! The text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the second
-//! tier, without blanks before it. Finds the place in the file of an index in that text, too.
+//! Produces the text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the
+//! second tier, without blanks before line ends. Also finds the offset in the file of an index in that text.
 //!
-//! Places are noted only on request: each takes more memory than many characters.
+//! Offsets are noted only on request, since each takes more memory than many characters.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,34 +16,36 @@ use crate::source::{CHUNK, Source, for_each_chunk};
 /// The number of bytes that are decoded at a time.
 const DECODED: usize = 32 * 1024;
 
-/// The most blanks before a line end that are ignored; a longer run counts as text.
+/// The maximum length in bytes of a run of blanks before a line end that is ignored; a longer run may count
+/// as text.
 const LONGEST_BLANKS: usize = 1024 * 1024;
 
-/// The bytes of text that a window keeps before the place that is looked up. So there is an offset near it
-/// even where the file cannot be cut.
+/// The number of bytes of text that a window keeps before the place that is looked up. Among them is a place
+/// where the file can be cut, even if it cannot at the place itself.
 const BEFORE: u64 = 64;
 
-/// A place in the text, and where in the file an edit begins or ends there.
+/// A place in the text, and the offset in the file at which an edit begins or ends if it begins or ends
+/// there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextPosition {
-    /// The place, counted in bytes of text from where the stream began.
+    /// The number of bytes of text from the start of the stream to the place.
     index: u64,
     pub(super) begin: Option<Seam>,
     pub(super) end: Option<Seam>,
-    /// `begin` and `end` before the blanks that were left out here, at a line end.
+    /// At a line end, `begin` and `end` as they are before the blanks that were left out.
     pub(super) before_blanks: Option<(Option<Seam>, Option<Seam>)>,
 }
 
-/// A place in the text, looked up in the file.
+/// The result of looking up a place of the text in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocatedPosition {
-    /// `None` where the file cannot be cut.
+    /// `None` if the file cannot be cut there.
     pub(super) spot: Option<TextPosition>,
-    /// An offset at or before it.
+    /// An offset in the file at or before the place.
     pub(super) near: u64,
 }
 
-/// Text, with the places in the file of some of its indices.
+/// Text, with the offsets in the file of some of its indices (spots).
 #[derive(Debug)]
 pub(super) struct Positioned {
     pub(super) text: Vec<u8>,
@@ -53,8 +55,8 @@ pub(super) struct Positioned {
     spots: VecDeque<TextPosition>,
     /// True if spots are noted at all.
     has_spots: bool,
-    /// True if from each spot to the next a byte of text is a byte of the file; else the file can be cut at
-    /// spots only.
+    /// True if, between one spot and the next, each byte of text is one byte of the file. Otherwise the file
+    /// can be cut only at spots.
     linear: bool,
 }
 
@@ -67,7 +69,7 @@ impl Positioned {
         self.base + self.text.len() as u64
     }
 
-    /// Returns the spot at `index`, which for linear text is computed from the one before.
+    /// Returns the spot at `index`. In linear text it is computed from the spot before, if `index` has none.
     fn spot(&self, index: u64) -> Option<TextPosition> {
         let after = self.spots.partition_point(|spot| spot.index <= index);
         let spot = *self.spots.get(after.checked_sub(1)?)?;
@@ -88,7 +90,7 @@ impl Positioned {
         before.find_map(|spot| spot.begin.or(spot.end)).map_or(0, |seam| seam.offset)
     }
 
-    /// Sets a spot at the end of the text, in place of one that is already there.
+    /// Sets a spot at the end of the text, and replaces one that is already there.
     fn set(&mut self, begin: Option<Seam>, end: Option<Seam>) {
         if !self.has_spots {
             return;
@@ -156,18 +158,18 @@ impl Positioned {
     }
 }
 
-/// A place in the file whose index in the text is wanted as soon as the text has come so far.
+/// An offset in the file, whose index in the text is determined when the stream reaches it.
 #[derive(Clone, Copy, Debug)]
 struct Landmark {
     /// The offset in the file.
     offset: u64,
-    /// The index of the first character from there on, in the text as it was decoded.
+    /// The index in the decoded text of the first character at or after the offset.
     raw: Option<u64>,
-    /// The same in the text that is compared.
+    /// The same index in the text that is compared.
     index: Option<u64>,
 }
 
-/// The text of a file, a part of which is in the window at a time.
+/// The text of a file as a stream, of which the window holds a part.
 #[derive(Debug)]
 pub(super) struct Text {
     tier: Tier,
@@ -179,14 +181,14 @@ pub(super) struct Text {
     /// The range of the file's text.
     bytes: Range<u64>,
     raw: Positioned,
-    /// Up to where `raw` has been moved into the window.
+    /// The index up to which `raw` has been moved into the window.
     moved: u64,
     pub(super) window: Positioned,
     landmarks: Vec<Landmark>,
     checkpoints: Vec<Checkpoint>,
 }
 
-/// A place from which the text can be read once more without what is before it.
+/// A place from which the text can be read again without the text before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checkpoint {
     /// The offset in the file.
@@ -196,7 +198,7 @@ pub(super) struct Checkpoint {
 }
 
 impl Text {
-    /// Makes the text of a file; `has_spots` says whether places will be looked up.
+    /// Makes the text of a file; `has_spots` says whether spots are noted, to look up offsets.
     fn new(scan: &Scan, tier: Tier, has_spots: bool) -> Self {
         let linear = matches!(scan.encoding, Encoding::Utf8 | Encoding::Ascii);
         let lines = &scan.lines;
@@ -218,14 +220,14 @@ impl Text {
         }
     }
 
-    /// Makes the text begin at a checkpoint.
+    /// Lets the text begin at a checkpoint.
     fn starting_at(mut self, checkpoint: Checkpoint) -> Self {
         self.bytes.start = checkpoint.offset;
         self.window.base = checkpoint.index;
         self
     }
 
-    /// Makes the text to be searched; [`Text::index_of`] will know about these offsets.
+    /// Makes the text for a search. [`Text::index_of`] can then be asked for these offsets.
     pub(super) fn searched(scan: &Scan, tier: Tier, offsets: impl Iterator<Item = u64>) -> Self {
         let mut text = Self::new(scan, tier, false);
         for offset in offsets {
@@ -237,19 +239,19 @@ impl Text {
         text
     }
 
-    /// Returns the index of the first character of the text from an offset of the file on; `None` as long as
-    /// the window has not come so far.
+    /// Returns the index in the text of the first character at or after an offset of the file. Returns `None`
+    /// until the window has reached it.
     pub(super) fn index_of(&self, offset: u64) -> Option<u64> {
         self.landmarks.iter().find(|landmark| landmark.offset == offset)?.index
     }
 
-    /// Tells whether a line end is added at the end of the text, once all of it is in the window.
+    /// Whether a line end that the file lacks is added at the end of the text.
     pub(super) fn has_virtual_end(&self) -> bool {
         self.unterminated
     }
 
-    /// Reads the file and calls `each` whenever there is more in the window, which `each` may drop as it
-    /// likes: the last time with `true`, unless `each` has returned false because it has enough. Returns the
+    /// Reads the file, and calls `each` whenever there is more text in the window; `each` can drop text from
+    /// the window. The last call gets `true`. If `each` returns false, reading stops earlier. Returns the
     /// places from which the text can be read again.
     pub(super) fn read<S: Source + ?Sized>(
         mut self,
@@ -288,7 +290,7 @@ impl Text {
         Ok(self.checkpoints)
     }
 
-    /// Notes which landmarks lie in what is about to be pushed.
+    /// Sets `raw` of the landmarks that lie in the bytes that are about to be pushed.
     fn pass_linear(&mut self, offset: u64, length: usize) {
         let (from, end) = (self.raw.end(), offset + length as u64);
         for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.raw.is_none()) {
@@ -311,7 +313,7 @@ impl Text {
         }
     }
 
-    /// Moves the text that has been read into the window.
+    /// Moves text that has been read from `raw` into the window, as far as it is certain.
     fn advance(&mut self, last: bool) {
         let hold = self.held_back(last);
         if last && self.unterminated {
@@ -346,7 +348,7 @@ impl Text {
         self.moved = hold;
     }
 
-    /// Moves the lines that are complete.
+    /// Moves the complete lines before `hold` into the window.
     fn normalise_lines(&mut self, hold: u64) {
         if !self.verbatim {
             let terminator = if self.convention == Convention::Cr { b'\r' } else { b'\n' };
@@ -362,8 +364,8 @@ impl Text {
         }
     }
 
-    /// Moves a line into the window: its text, which ends at `text_end`, and a `\n` for its terminator, after
-    /// which the next line begins.
+    /// Moves a line into the window: its text, which ends at `text_end`, and a `\n` for its terminator. The
+    /// next line begins at `after`.
     fn end_line(&mut self, text_end: u64, after: u64) {
         let mut kept = text_end;
         if self.tier == Tier::TrailingWhitespace {
@@ -387,8 +389,8 @@ impl Text {
         self.moved = after;
     }
 
-    /// Notes the indices in the window of landmarks that lie before `after`; the text up to `kept` is about
-    /// to be moved there.
+    /// Sets `index` of the landmarks before `after`. The text up to `kept` is about to be moved to the
+    /// window.
     fn pass(&mut self, kept: u64, after: u64) {
         let (from, to) = (self.moved, self.window.end());
         for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.index.is_none()) {
@@ -399,9 +401,9 @@ impl Text {
     }
 }
 
-/// Looks up the places in the file of `indices`, which are sorted and distinct. Reads the text again from the
-/// last checkpoint before the first of them up to the last one; nothing at all where text is compared as it
-/// stands in the file.
+/// Looks up the offsets in the file of `indices`, which are sorted and distinct. Reads the text again, from
+/// the last checkpoint before the first index to the last index. Reads nothing if the file's bytes are
+/// compared without conversion.
 pub(super) fn locate<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     tier: Tier,
@@ -428,7 +430,7 @@ pub(super) fn locate<S: Source + ?Sized>(
     let mut wanted = indices.iter().copied().peekable();
     text.read(file, |text, last| {
         let window = &mut text.window;
-        // The place at the end of the window is known only when more text follows, or none.
+        // The place at the end of the window is known only when more text has come, or the text has ended.
         while let Some(index) = wanted.next_if(|index| last || *index < window.end()) {
             found.push(LocatedPosition { spot: window.spot(index), near: window.near(index) });
         }

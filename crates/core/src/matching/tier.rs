@@ -1,13 +1,14 @@
-//! The two tiers of a match, and the blanks that the second one ignores.
+//! The two tiers of a match, and the blanks that the second tier ignores.
 
 /// The strictness of a match; the looser tier is the greater one.
 ///
-/// Exhaustive: what an edit may match is a promise to clients, so that there will be no third tier unnoticed.
+/// The enum is exhaustive, since what an edit can match is a promise to clients: a third tier must not come
+/// unnoticed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Tier {
-    /// Alike character by character, where LF, CRLF and a classic Mac's CR are one.
+    /// The texts are equal character by character, where LF, CRLF and a classic Mac's CR count as equal.
     Exact,
-    /// Alike but for spaces and tabs before line ends, too.
+    /// The texts are equal as for [`Tier::Exact`], except for spaces and tabs before line ends.
     TrailingWhitespace,
 }
 
