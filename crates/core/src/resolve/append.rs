@@ -1,4 +1,4 @@
-//! Resolves a request for new lines at the end.
+//! Resolves a request for new lines at the end of a file.
 
 use super::guard::guarded;
 use super::insert::new_lines;
@@ -10,10 +10,11 @@ use crate::slip::TextKind;
 use crate::source::Source;
 
 /// Resolves a request to append lines, `contents`, as [`insert`](fn@super::insert) does after the last line.
-/// In a file that is not the expected one it [holds](crate::rejection::Fit::Holds) all the same.
+/// If the file has another digest than expected, the rejection says that the request
+/// [holds](crate::rejection::Fit::Holds): the end is the end.
 ///
 /// `file_hash` is the expected digest of the whole file; `None` to expect nothing. `review` is as in
-/// [`MatchOptions`](super::MatchOptions). Fails only as the source does.
+/// [`MatchOptions`](super::MatchOptions). The only errors are those of the source.
 pub fn append<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,

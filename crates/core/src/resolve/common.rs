@@ -1,6 +1,6 @@
-//! Keeps the file's own bytes of the lines that an old text and a new one have in common, where the old one
-//! was found but for blanks at line ends: a client that does not see these blanks, or does not send them,
-//! does not mean to take them away.
+//! Keeps the file's own bytes for lines that the old text and the new text have in common, if the old text
+//! was found only in the second tier, which ignores blanks at line ends. A client that does not see or send
+//! these blanks does not mean to remove them.
 
 use std::ops::Range;
 
@@ -12,22 +12,22 @@ use crate::matching::trim_blanks;
 use crate::scanned::Scanned;
 use crate::source::{Source, read_range};
 
-/// A part of what takes the place of an old text.
+/// A part of the replacement of an old text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ReplacementPart {
     /// The bytes of the file at these offsets.
     Kept(Range<u64>),
-    /// New text, with `\n` for line ends, in place of these lines, which may be none.
+    /// New text, with `\n` for line ends, and the lines that it replaces, an empty range for none.
     New(String, LineRange),
 }
 
-/// Returns the parts of what takes the place of `old`, which the second tier has found `at` these offsets, on
-/// `lines`. Lines at the head and at the tail that `old` and `new` have in common, blanks at their ends
-/// aside, keep the file's bytes. But where `old` has the file's line exactly, and `new` has other blanks,
-/// these are asked for: such a line keeps its terminator alone.
+/// Returns the parts of the replacement of `old`, which the second tier has found at the offsets `at`, on
+/// `lines`. Lines at the head and at the tail that are equal in `old` and `new`, except for blanks at their
+/// ends, keep the file's bytes. But if `old` equals the file's line with its blanks, and `new` has other
+/// blanks, the client asks for those: then only the terminator is kept.
 ///
-/// `None` if nothing is kept: there is no such line, or a stateful encoding is not in its ASCII state next to
-/// it. Fails only as the source does.
+/// Returns `None` if nothing is kept, because there is no such line, a stateful encoding is not in its ASCII
+/// state next to it, or the file has changed. The only errors are those of the source.
 pub(super) fn parts<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     at: &Range<u64>,
@@ -37,8 +37,9 @@ pub(super) fn parts<S: Source + ?Sized>(
 ) -> Result<Option<Vec<ReplacementPart>>, S::Error> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
-    // A last new line that is not ended is a line of the file only if the match ends where a line does. Else
-    // it goes on with what follows, and so must the old line that it is compared with.
+    // If the last new line lacks its `\n`, it is a whole line of the file only if the match ends at a line
+    // end. Otherwise the text after the match continues it, and only an old line that is also continued can
+    // equal it.
     let is_ended = new.last().is_none_or(|last| last.ends_with('\n')) || ends_line(file, at.end)?;
     let alike = |(old, new): (&&str, &&str)| {
         trim_blanks(bare(old)) == trim_blanks(bare(new))
@@ -66,8 +67,8 @@ pub(super) fn parts<S: Source + ?Sized>(
     Ok(if parts.can_be_cut(file, at)? { Some(parts.0) } else { None })
 }
 
-/// Returns the bytes of parts, one after the other, to stand between two places of the file; `None` where
-/// text cannot be encoded.
+/// Returns the concatenated bytes of parts, for the place between two seams of the file; `None` if some text
+/// cannot be encoded.
 pub(super) fn encoded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     parts: &[ReplacementPart],
@@ -94,14 +95,14 @@ pub(super) fn encoded<S: Source + ?Sized>(
     Ok(Some(bytes))
 }
 
-/// Returns a line's text, without the `\n` that ends it.
+/// Returns a line's text without its final `\n`, if it has one.
 fn bare(line: &str) -> &str {
     line.strip_suffix('\n').unwrap_or(line)
 }
 
-/// Tells whether a line's text ends at `offset`: a terminator begins there, or the file ends.
+/// Whether a line's text ends at `offset`: a terminator begins there, or the file ends.
 pub(super) fn ends_line<S: Source + ?Sized>(file: Scanned<'_, S>, offset: u64) -> Result<bool, S::Error> {
-    // The longest terminator, CRLF in four bytes each.
+    // The length of the longest terminator: CRLF, with four bytes per character.
     const LONGEST: u64 = 8;
     let end = file.scan.lines.bytes().end;
     let mut ends = offset >= end;
@@ -112,18 +113,18 @@ pub(super) fn ends_line<S: Source + ?Sized>(file: Scanned<'_, S>, offset: u64) -
     Ok(ends)
 }
 
-/// A line of the place where the old text was found: of its first and its last line only what belongs to the
+/// A line of the place where the old text was found. Of the first and the last line, only the part within the
 /// match.
 struct Found {
     text: Range<u64>,
     /// The offset after its terminator.
     end: u64,
-    /// True if its text is that of the old line, blanks included.
+    /// True if its text equals the old line, blanks included.
     is_exact: bool,
 }
 
-/// Returns what stands in place of each line of `old`; `None` where the file has more or fewer lines there,
-/// because it has changed.
+/// Returns the file's line that matches each line of `old`; `None` if the file has more or fewer lines there,
+/// because it has changed since the search.
 fn found_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     at: &Range<u64>,
@@ -139,14 +140,14 @@ fn found_lines<S: Source + ?Sized>(
         found.push(Found { text: line.start..line.start + line.length, end: line.end, is_exact });
         found.len() <= wanted
     })?;
-    // A last old line of blanks alone may have been found in an empty line.
+    // If the last old line has only blanks, it can have matched an empty line, which has no bytes here.
     if found.len() + 1 == old.len() && old.last().is_some_and(|last| trim_blanks(last).is_empty()) {
         found.push(Found { text: at.end..at.end, end: at.end, is_exact: false });
     }
     Ok(Some(found).filter(|found| found.len() == old.len()))
 }
 
-/// Parts, in the order of the new bytes. No part is empty.
+/// The parts of a replacement, in order. No part is empty.
 struct Parts(Vec<ReplacementPart>);
 
 impl Parts {
@@ -164,8 +165,8 @@ impl Parts {
         }
     }
 
-    /// Puts a line that both texts have, given as the old one, what stands in its place, and its index in the
-    /// file.
+    /// Puts a line that both texts have. `old` is the old line, `found` its line in the file, and `index` the
+    /// index of that line.
     fn put_common(&mut self, ((old, found), index): ((&&str, &Found), u64), new: &str) {
         let this = LineRange::new(LineNumber::from_index(index), 1);
         if found.is_exact && bare(old) != bare(new) {
@@ -182,7 +183,7 @@ impl Parts {
         }
     }
 
-    /// Tells whether the file can be cut between these parts.
+    /// Whether the file can be cut at the ends of the kept parts.
     fn can_be_cut<S: Source + ?Sized>(
         &self,
         file: Scanned<'_, S>,
@@ -215,8 +216,8 @@ mod tests {
     use crate::source::{Source as _, read_range};
     use crate::splice::Spliced;
 
-    /// Shows for each file, old text and new text the result by text alone, and by the lines of `range`, if
-    /// that differs.
+    /// Shows for each row the result of a patch by text alone and, if it differs, of a patch by the named
+    /// lines.
     fn check(rows: &[(&str, (i64, i64), &str, &str)]) -> String {
         let tell = |&(file, (start, end), old, new): &(&str, (i64, i64), &str, &str)| {
             let text = Patch { replace_all: true, ..Patch::text(old, new) };
@@ -245,18 +246,19 @@ mod tests {
             (file, (1, 3), "one\ntwo\nthree", "one\n2\n2.5\nthree"),
             (file, (1, 3), "one\ntwo\nthree", "one\ntwo\nthree"),
             (file, (2, 3), "two\nthree", ""),
-            // Repeated lines count once.
+            // A line that the new text repeats is common only once.
             (file, (1, 2), "one\ntwo", "one\none\ntwo\ntwo"),
-            // Blanks that are asked for: the old text has the file's line, and the new one another.
+            // Blanks that the client asks for: the old text equals the file's line, and the new text has
+            // other blanks.
             (file, (1, 2), "one  \ntwo", "one\ntwo"),
             (file, (2, 4), "two\nthree\nfour", "two\nthree\nfour  "),
             (file, (1, 2), "one\ntwo ", "one   \ntwo   "),
-            // In the middle of lines.
+            // The match begins or ends in the middle of a line.
             (file, (1, 1), "e\ntwo\nth", "e\ntwo\nTH"),
             (file, (1, 1), "e\ntwo\nth", "e\ntwo\nx\nth"),
             (file, (1, 1), "e\ntwo", "e\nt-w-o"),
             (file, (1, 1), "\ntwo", "\n2"),
-            // A line that is joined to the next one is a line no more.
+            // A line that is joined to the next one keeps nothing.
             (file, (1, 2), "one\ntwo\n", "one\ntwo"),
             (file, (1, 2), "one\ntwo", "one\ntwo\n"),
             (file, (1, 1), "e\ntwo\nth", "e\ntwo"),
@@ -282,8 +284,8 @@ mod tests {
         "#);
     }
 
-    /// Checks that a part of lines is told with all of its lines: a blank one at its end, and one of which a
-    /// lone character was sent.
+    /// Checks that evidence of a part of lines names all of its lines, also a blank line at its end, and a
+    /// line of which only one character was sent.
     #[test]
     fn a_part_of_lines_has_all_of_its_lines() {
         let file = "alpha;\n\nbeta\n\nend\n";
@@ -349,8 +351,8 @@ mod tests {
         "#);
     }
 
-    /// Tries ISO-2022-JP in its Roman state, too, in which a line may end: there nothing is cut, and the
-    /// whole new text stands in the place's own states. `^` is ESC.
+    /// Tries ISO-2022-JP also with lines that end in its Roman state. There the file is not cut, and the
+    /// whole new text is encoded between the states at both ends of the place. `^` is ESC.
     #[test]
     fn lines_in_common_keep_their_blanks_where_the_file_can_be_cut() {
         let check = |file: &str, old: &str, new: &str| {

@@ -9,10 +9,10 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 
 /// Resolves a request to delete the lines of `ranges`, with their terminators. A range without a digest is
-/// guarded by that of the file alone.
+/// guarded only by the digest of the file.
 ///
-/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source
-/// does.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. The only errors are those
+/// of the source.
 pub fn delete<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,

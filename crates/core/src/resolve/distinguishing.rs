@@ -1,5 +1,5 @@
-//! Finds what tells places apart at which the same text stands: a line near each that the others do not have
-//! there.
+//! Finds what distinguishes places with the same text: for each place, a nearby line that the other places do
+//! not have there.
 
 use super::common::ends_line;
 use crate::line::{LineNumber, LineRange};
@@ -8,18 +8,18 @@ use crate::rejection::ContextLine;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most places that are told apart.
+/// The maximum number of places that are distinguished.
 const MAX_PLACES: usize = 3;
-/// The greatest distance of a line from a place, in lines.
+/// The maximum distance, in lines, of a distinguishing line from its place.
 const FARTHEST: u64 = 10;
-/// The most bytes of the lines on one side of a place together, so that looking at them is cheap.
+/// The maximum total of bytes of the lines on one side of a place, to keep the comparison cheap.
 const MAX_READ: u64 = 256 * 1024;
-/// The most bytes of a line that are looked at.
+/// The maximum number of bytes of a line that are decoded.
 const LONGEST_LINE: usize = 1024;
-/// The most characters of a line that are compared and told.
+/// The maximum number of characters of a line that are compared and shown.
 const SHOWN: usize = 60;
 
-/// Tells whether a text stands at all of these places as lines of their own.
+/// Whether the occurrences of `text` at all of these places are whole lines.
 pub(super) fn are_whole_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[Occurrence],
@@ -35,9 +35,10 @@ pub(super) fn are_whole_lines<S: Source + ?Sized>(
     Ok(true)
 }
 
-/// Returns for each of the places the closest line, above rather than below, that no other place has as close
-/// on that side, if there is one. A line of brackets alone, an empty one, and one of the places tell nothing.
-/// Nothing is looked for where there are more than three places. Fails only as the source does.
+/// Returns for each place the closest line that no other place has at this distance or closer on the same
+/// side, if there is one. At equal distance, a line above is preferred. Lines without letters or digits, and
+/// lines of the places, do not count. Returns an empty list for more than three places. The only errors are
+/// those of the source.
 pub(super) fn distinguishing_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[LineRange],
@@ -64,7 +65,7 @@ pub(super) fn distinguishing_lines<S: Source + ?Sized>(
     Ok((0..places.len()).map(tells).collect())
 }
 
-/// Returns the lines above a place and those below, the closest first.
+/// Returns the lines above a place and the lines below it, each starting with the closest.
 fn sides<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     place: LineRange,
@@ -78,7 +79,8 @@ fn sides<S: Source + ?Sized>(
     Ok([lines, beginnings(file, below, false)?])
 }
 
-/// Returns the beginnings of lines, without blanks around them; nothing where the lines are too long.
+/// Returns the beginnings of lines, without blanks around them. Returns nothing if the lines together are too
+/// long.
 fn beginnings<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,
@@ -91,7 +93,7 @@ fn beginnings<S: Source + ?Sized>(
     }
     let encoding = file.scan.encoding;
     file.for_each_line(lines.start(), bytes, LONGEST_LINE, |line| {
-        // The end of a long line may have been cut off inside a character.
+        // A long line can have been cut inside a character.
         let text = encoding
             .decode(line.text)
             .or_else(|fault| encoding.decode(line.text.get(..fault.offset).unwrap_or_default()))
@@ -110,7 +112,7 @@ mod tests {
     use crate::resolve::tests::scan;
     use crate::resolve::{MatchOptions, Patch, patch};
 
-    /// Lists what tells the places of a text apart, and whether it stands there as lines of their own.
+    /// Lists what distinguishes the places of a text, and whether these are whole lines.
     fn told(file: &str, text: &str) -> String {
         let scan = scan(file.as_bytes());
         let patches = [Patch::text(text, "")];

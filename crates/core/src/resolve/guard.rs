@@ -1,4 +1,4 @@
-//! Compares the digest that a client remembers of the whole file with that of the file.
+//! Compares the digest of the whole file that a client remembers with the actual one.
 
 use super::evidence::{line_of, may_have_moved};
 use super::plan::Resolution;
@@ -9,7 +9,7 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 
 /// Adds a [`Rejection::HashMismatch`] to a resolution if the file does not have the digest that the client
-/// expects. Sorts the rejections by the parts of the request, those of the whole file first.
+/// expects. Sorts the rejections by the parts of the request; rejections of the whole file come first.
 pub(super) fn guarded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     expected: Option<&DigestPrefix>,
@@ -30,14 +30,14 @@ pub(super) fn guarded<S: Source + ?Sized>(
             rejections
         }
     };
-    // Making the key copies the rejection, so it is made once for each.
+    // The sort key copies the rejection, so it is computed only once for each.
     rejections.sort_by_cached_key(Rejection::at);
     Ok(Err(rejections))
 }
 
-/// Turns [`Fit::Holds`] into [`Fit::Repeated`] if `ranges`, which hold what they should, may be other lines
-/// than were meant: in a file that has changed, a line number does not tell which of two equal places it
-/// names.
+/// Turns [`Fit::Holds`] into [`Fit::Repeated`] if `ranges`, although they hold what the client expects, may
+/// be other lines than the client meant: in a file that has changed, a line number does not tell which of two
+/// equal places was meant.
 pub(super) fn unless_moved<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     mut resolution: Resolution,

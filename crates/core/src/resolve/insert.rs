@@ -1,4 +1,4 @@
-//! Resolves a request for new lines before or after one.
+//! Resolves a request for new lines before or after a line.
 
 use super::plan::Resolution;
 use super::rearrange::{EditedLines, LineEdit, Placing, Position, by_rules};
@@ -8,14 +8,14 @@ use crate::scanned::Scanned;
 use crate::slip::TextKind;
 use crate::source::Source;
 
-/// Resolves a request to insert lines, `contents`, at `position`. Every line gets a terminator, the last one
-/// included, and so does the line above if it lacks one.
+/// Resolves a request to insert lines, `contents`, at `position`. Every new line gets a terminator, including
+/// the last, and so does the line above them if it lacks one.
 ///
-/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. It is all that guards the
-/// place: if the file has another digest, only the top is surely the place that was meant. Even its last line
-/// can be one that was further up.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Nothing else guards the
+/// place: if the file has another digest, only the top of the file is surely the place that was meant. Even
+/// the last line can be one that was further up.
 ///
-/// `review` is as in [`MatchOptions`](super::MatchOptions). Fails only as the source does.
+/// `review` is as in [`MatchOptions`](super::MatchOptions). The only errors are those of the source.
 pub fn insert<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -26,7 +26,7 @@ pub fn insert<S: Source + ?Sized>(
     by_rules(file, file_hash, &[new_lines(contents, position)], Placing::for_new_text(review))
 }
 
-/// Returns the part of a request that puts new lines at a place.
+/// Returns the line edit that puts new lines at a place.
 pub(super) fn new_lines(contents: &str, position: Position) -> LineEdit<'_> {
     LineEdit { at: At::default(), lines: EditedLines::New(contents), to: Some(position) }
 }
@@ -62,11 +62,11 @@ mod tests {
             ("a\nb\n", After(3), "x"),
             ("a\nb\n", Before(4), "x"),
             ("a\nb\n", Before(0), "x"),
-            // A last line without terminator is ended first.
+            // A last line without a terminator gets one first.
             ("a\r\nb", After(2), "x"),
             ("b", After(1), "x"),
             ("b", After(0), "x"),
-            // The nearest terminator above, else below.
+            // New lines take the nearest terminator above, else below.
             ("a\nb\r\nc\n", After(2), "x\ny"),
             ("a\r\nb\n", After(0), "x"),
             ("\u{feff}a\n", After(0), "x"),

@@ -1,12 +1,14 @@
-//! Turns a request into the splices that carry it out, or into every reason why it cannot be. Nothing here
-//! writes.
+//! Turns a request into the splices that carry it out, or into all reasons why it cannot be carried out.
+//! Nothing here writes.
 //!
-//! All numbers in a request refer to the file as it was scanned, so that its parts do not depend on their
-//! order. The file is known to decode: the caller has seen that
-//! [`Scan::undecodable`](crate::scan::Scan::undecodable) is `None`. New text has `\n` for line ends; it takes
-//! the terminators of the lines that it replaces, or of those around it, and the encoding of the file.
+//! All line numbers in a request refer to the file as it was scanned; the order of a request's parts
+//! therefore does not matter. The file is known to decode: the caller must have checked that
+//! [`Scan::undecodable`](crate::scan::Scan::undecodable) is `None`. New text has `\n` for line ends. It is
+//! written with the terminators of the lines that it replaces, or of the lines around it, and in the encoding
+//! of the file.
 //!
-//! A result has two levels: a read that failed, which is the source's error, and the [`Resolution`].
+//! Results are nested: the outer error is a failed read of the source, and the inner result is the
+//! [`Resolution`].
 
 mod append;
 mod common;

@@ -1,4 +1,4 @@
-//! Resolves a request to replace text, named by itself, by ranges of lines, or by both.
+//! Resolves a request to replace text that is named by the old text, by ranges of lines, or by both.
 
 use std::ops::Range;
 
@@ -20,43 +20,43 @@ use crate::slip::TextKind;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// One replacement of a request: its text, ranges of lines, or both name what is replaced. Line ends are `\n`
-/// in its texts.
+/// One replacement of a request. The old text, ranges of lines, or both name what is replaced. In its texts,
+/// line ends are `\n`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
-    /// The text that is replaced. With ranges, each of them must be these whole lines; `None` replaces them
-    /// whatever they hold, so that each should carry a digest then. Without ranges it is looked for in the
-    /// file; only an empty file may have an empty one, and none may lack it.
+    /// The text that is replaced. With ranges, each range must hold exactly this text; with `None` the ranges
+    /// are replaced whatever they hold, so each should have a digest. Without ranges, the text is searched
+    /// for in the file; then it is required, and must not be empty except for an empty file.
     pub old_string: Option<String>,
-    /// The text that takes its place; may be empty, so that ranges are deleted.
+    /// The new text. If it is empty, ranges are deleted.
     pub new_string: String,
-    /// The lines that are replaced, each range by a copy of the new text; empty if `old_string` alone names
-    /// the place.
+    /// The lines that are replaced. Each range is replaced by a copy of the new text. Empty if `old_string`
+    /// alone names the place.
     pub ranges: Vec<GuardedRange>,
-    /// True if every occurrence of `old_string` is replaced, none of which overlap, instead of the only one.
-    /// Ignored with ranges.
+    /// True if all non-overlapping occurrences of `old_string` are replaced; false if it must occur exactly
+    /// once. Ignored with ranges.
     pub replace_all: bool,
 }
 
 impl Patch {
-    /// Replaces a text by another, where it occurs exactly once.
+    /// Makes a patch that replaces a text, which must occur exactly once, by another.
     #[must_use]
     pub fn text(old_string: impl Into<String>, new_string: impl Into<String>) -> Self {
         let (old_string, new_string) = (Some(old_string.into()), new_string.into());
         Self { old_string, new_string, ranges: Vec::new(), replace_all: false }
     }
 
-    /// Replaces every occurrence instead of the only one.
+    /// Returns the patch with `replace_all` set.
     #[must_use]
     pub fn all(self) -> Self {
         Self { replace_all: true, ..self }
     }
 }
 
-/// Resolves a request to replace text: finds the bytes that `patches` replace, and the bytes in their place.
+/// Resolves a request to replace text: finds the bytes that `patches` replace, and the new bytes.
 ///
-/// Each patch refers to the file as it was scanned; two that claim the same bytes are rejected. `file_hash`
-/// is the expected digest of the whole file; `None` to expect nothing. Fails only as the source does.
+/// Each patch refers to the file as it was scanned; patches that overlap are rejected. `file_hash` is the
+/// expected digest of the whole file; `None` to expect nothing. The only errors are those of the source.
 pub fn patch<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -78,7 +78,8 @@ pub fn patch<S: Source + ?Sized>(
         let size = match file.scan.encoding.encode(&patch.new_string) {
             Ok(bytes) => bytes.len(),
             Err(fault) => {
-                // Rejects it once, however many places the text is for, and whether or not they are found.
+                // The text is rejected once, however many places it is for, and whether or not they are
+                // found.
                 let at = At { entry: 0, patch: index, range: None };
                 work.rejections.push(Rejection::unencodable(at, &patch.new_string, &fault));
                 0
@@ -101,14 +102,14 @@ pub fn patch<S: Source + ?Sized>(
     unless_moved(file, resolution, &ranges)
 }
 
-/// The text that is replaced, if that is known, and the one that takes its place, with `\n` for line ends.
+/// The old text, if it is known, and the new text, with `\n` for line ends.
 #[derive(Clone, Copy)]
 struct Texts<'a> {
     old: Option<&'a str>,
     new: &'a str,
     /// The tier in which the old text was found.
     tier: Tier,
-    /// The new text as it was sent, and how the request names its place; `None` where it is not reviewed.
+    /// The new text as it was sent, and how the request names its place; `None` if the text is not reviewed.
     review: Option<(&'a str, NamedBy<'a>)>,
 }
 
@@ -118,23 +119,23 @@ struct Work<'a, S: ?Sized> {
     claims: Vec<Claim>,
     rejections: Vec<Rejection>,
     failed: Vec<Failed<'a>>,
-    /// The number of occurrences that are replaced by patches that replace all of theirs.
+    /// The number of occurrences, so far, of the texts of patches with `replace_all`.
     replaced: u64,
-    /// The bytes of the new text of each patch, in the file's encoding.
+    /// The length in bytes of the new text of each patch, in the file's encoding.
     sizes: Vec<u64>,
-    /// The bytes of new text so far, with a copy for each place.
+    /// The number of bytes of new text so far; the copy at each place counts.
     inserted: u64,
-    /// The patch with which that became too much.
+    /// The patch with which `inserted` first exceeded its maximum.
     too_much: Option<At>,
 }
 
 impl<'a, S: Source + ?Sized> Work<'a, S> {
-    /// Tells whether one more copy of a new text may be made; counts it in any case.
+    /// Counts one more copy of a patch's new text. Returns whether the total is still within its maximum.
     fn has_room_for(&mut self, at: At) -> bool {
         self.inserted = self.inserted.saturating_add(self.sizes.get(at.patch).copied().unwrap_or_default());
         let fits = self.inserted <= self.options.max_inserted;
         if !fits {
-            // Without a range, so that it is sorted before all else that is wrong with that patch.
+            // Without a range, this rejection is sorted before the patch's others.
             self.too_much.get_or_insert(At { range: None, ..at });
         }
         fits
@@ -187,15 +188,15 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         self.claim(at, lines, seams, texts)
     }
 
-    /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the
+    /// Claims the place of an edit that has been rejected. Edits that overlap it are then rejected in the
     /// same reply.
     fn occupy(&mut self, at: At, lines: LineRange, bytes: Range<u64>) {
         let splice = Splice { at: bytes, insert: Vec::new() };
         self.claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
     }
 
-    /// Returns the new text of whole lines: it ends with a line end, except at the end of a file that has no
-    /// final newline.
+    /// Returns the new text that replaces whole lines. A final line end is added if it lacks one, except at
+    /// the end of a file without a final newline. There it is removed, if the old text was sent with one.
     fn whole_lines(&self, lines: LineRange, patch: &Patch) -> String {
         let new = &patch.new_string;
         if new.is_empty() {
@@ -209,9 +210,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         }
     }
 
-    /// Claims the bytes between two places of the file for new text. Where the old one was found but for
-    /// blanks, lines that both have in common keep the file's bytes; they are claimed all the same, as the
-    /// client has named them.
+    /// Claims the bytes between two seams of the file for new text. If the old text was found only in the
+    /// second tier, lines that both texts have in common keep the file's bytes. They are part of the claim
+    /// nevertheless, since the client has named them.
     fn claim(
         &mut self,
         at: At,
@@ -249,10 +250,10 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         Ok(())
     }
 
-    /// Returns the tier in which the text of some lines is `old`; `None` if in neither.
+    /// Returns the strictest tier in which the text of `lines` equals `old`; `None` if it differs in both.
     fn compare(&self, lines: LineRange, bytes: Range<u64>, old: &str) -> Result<Option<Tier>, S::Error> {
-        // A line that is much longer than `old` differs from it, so that it need not be kept whole. Up to a
-        // megabyte of blanks at its end may be ignored.
+        // A line that is much longer than `old` differs from it, and need not be kept whole. But up to a
+        // megabyte of blanks at its end can be ignored.
         let longest = self.file.scan.encoding.max_bytes(old.len()).saturating_add(1024 * 1024);
         // A text without a final line end is compared as if it had one.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
@@ -279,7 +280,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         for (index, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.ranges.is_empty()) {
             let at = At { entry: 0, patch: index, range: None };
             match patch.old_string.as_deref() {
-                // An empty line is what an empty file looks like.
+                // To a client, an empty file can look like one empty line.
                 Some("" | "\n") if self.file.scan.lines.count() == 0 => {
                     let end = self.file.scan.lines.bytes().end;
                     let none = LineRange::new(LineNumber::FIRST, 0);
@@ -337,7 +338,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         Ok(())
     }
 
-    /// Resolves a patch whose text stands in the file.
+    /// Resolves a patch whose text was found in the file.
     fn found(
         &mut self,
         at: At,
@@ -392,15 +393,16 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             }
             let mut new = patch.new_string.clone();
             if place.at_end && new.ends_with('\n') {
-                // The old text ends with a line end, too, which the end of the file has matched. The line
-                // that becomes the last one may have other text before the match.
+                // The old text also ends with a line end, and the end of the file has matched it. The line
+                // that becomes the last one can have other text before the match.
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
             let review = (index < REVIEWED).then_some((patch.new_string.as_str(), NamedBy::Text(old)));
             self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, tier, review })?;
         }
-        // All of several places must have the slip: both spellings are those of a place like the first.
+        // The request is rejected for a slip only if all reviewed places have one. The one rejection
+        // describes the first place.
         let is_slip = |rejection: &Rejection| matches!(rejection, Rejection::TextSlip { .. });
         let (slips, others): (Vec<_>, Vec<_>) = self.rejections.drain(before..).partition(is_slip);
         self.rejections.extend(others);
@@ -415,7 +417,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     }
 }
 
-/// The most places of a patch whose new text is reviewed.
+/// The maximum number of places of a patch at which its new text is reviewed.
 const REVIEWED: usize = 16;
 
 /// Returns `text` with a final newline.
@@ -427,9 +429,9 @@ fn ended(text: &str) -> String {
     text
 }
 
-/// Returns `text` without its final newline, unless that would leave an empty last line. A lone newline
-/// leaves an empty last line only if `starts_line` says that it is put at the beginning of a line; else the
-/// text before it becomes the last line.
+/// Returns `text` without its final newline, unless that would leave an empty last line. If `text` is only a
+/// newline, that is the case only if `starts_line` says that it stands at the beginning of a line; otherwise
+/// the text before it becomes the last line.
 fn without_final_newline(text: &str, starts_line: bool) -> String {
     match text.strip_suffix('\n') {
         Some(rest) if rest.ends_with('\n') || (rest.is_empty() && starts_line) => text.to_owned(),
@@ -443,7 +445,7 @@ mod tests {
     use super::*;
     use crate::resolve::tests::{bytes, lines, scan, text, told};
 
-    /// Says of each file what its patches make of it.
+    /// Returns for each file what its patches make of it.
     fn check(rows: &[(&str, &[Patch])]) -> String {
         told_of(rows, MatchOptions::default())
     }
@@ -529,7 +531,7 @@ mod tests {
     #[test]
     fn a_missing_final_newline() {
         insta::assert_snapshot!(check(&[
-            // By lines: a line end in both strings keeps the file without.
+            // By lines: if both strings end with a line end, the file still has no final newline.
             ("a\nb", &[lines(2, 2, "b\n", "c\n")]),
             ("a\nb", &[lines(2, 2, "b\n", "c\nd\n")]),
             ("a\nb", &[lines(2, 2, "b\n", "c\n\n")]),
@@ -539,10 +541,10 @@ mod tests {
             ("a\nb", &[lines(2, 2, "b", "c\n")]),
             ("a\nb", &[lines(2, 2, "b", "")]),
             ("a\nb", &[lines(1, 1, "a", "c")]),
-            // By digest: as the new text ends.
+            // By digest: the file ends as the new text does.
             ("a\nb", &[bytes(2, 2, "b", "c")]),
             ("a\nb", &[bytes(2, 2, "b", "c\n")]),
-            // By text: as by lines, also within a line.
+            // By text: the same as by lines, also within a line.
             ("a\nb", &[text("b\n", "c\n")]),
             ("a\nb", &[text("b\n", "c")]),
             ("a\nb", &[text("b", "c\n")]),

@@ -16,32 +16,31 @@ use crate::splice::{Splice, SpliceSet, Spliced};
 pub struct Plan {
     /// The replacements.
     pub splices: SpliceSet,
-    /// The facts about each splice, in the same order and as many.
+    /// The facts about the splices, one for each, in the same order.
     pub facts: Vec<SpliceInfo>,
-    /// True if the edit ends a last line that had no terminator, so that new text starts on a line of its
-    /// own.
+    /// True if the last line had no terminator and the edit adds one, because new lines follow it.
     pub adds_final_newline: bool,
-    /// True if the new bytes are the old ones, so that nothing need be written.
+    /// True if the new bytes equal the old ones; then nothing need be written.
     pub unchanged: bool,
 }
 
 /// The facts about a splice besides its bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpliceInfo {
-    /// The tier in which its old text was found; [`Tier::Exact`] where there was none to find.
+    /// The tier in which its old text was found; [`Tier::Exact`] if there was no old text to find.
     pub tier: Tier,
-    /// The number of the inserted bytes, from the first on, that end the line before: they are not part of
-    /// the new lines.
+    /// The number of bytes at the beginning of the inserted ones that terminate the line before. They are not
+    /// part of the new lines.
     pub lead: usize,
     /// The likely slips in its new text.
     pub findings: Vec<Finding>,
-    /// The part of the request that names this place by its text alone, and the lines that go on before or
-    /// after that text.
+    /// If the request names this place by its text alone, and the text is only a part of its first or last
+    /// line: the part of the request, and these lines.
     pub cut: Option<(At, Vec<LineNumber>)>,
 }
 
 impl SpliceInfo {
-    /// Makes the facts about a splice that was found in `tier`, without any other fact.
+    /// Makes the facts about a splice whose old text was found in `tier`, with nothing else to report.
     #[must_use]
     pub fn of(tier: Tier) -> Self {
         Self { tier, lead: 0, findings: Vec::new(), cut: None }
@@ -49,11 +48,11 @@ impl SpliceInfo {
 }
 
 /// A plan, or everything that is wrong with a request: at least one rejection, sorted by the parts of the
-/// request, those of the whole file first.
+/// request. Rejections of the whole file come first.
 pub type Resolution = Result<Plan, Vec<Rejection>>;
 
-/// One replacement that a request asks for, with the part of the request and the lines that a rejection would
-/// name.
+/// One replacement that a request asks for, with the part of the request and the lines to name in a
+/// rejection.
 pub(super) struct Claim {
     pub(super) at: At,
     pub(super) lines: LineRange,
@@ -61,7 +60,8 @@ pub(super) struct Claim {
     pub(super) fact: SpliceInfo,
 }
 
-/// Combines the claims of a request into a plan, or adds the reasons why that cannot be to `rejections`.
+/// Combines the claims of a request into a plan, if that is possible and `rejections` is empty. Otherwise
+/// returns `rejections` with the reasons why the claims cannot be combined.
 pub(super) fn plan<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     claims: Vec<Claim>,
@@ -97,9 +97,9 @@ pub(super) fn plan<S: Source + ?Sized>(
     }
 }
 
-/// Returns a rejection for each place that a request names by its text alone, and that is a part of a line
-/// which another program has changed since it was shown: the client may have meant another line. Fails only
-/// as the source does.
+/// Returns a rejection for each place that a request names by its text alone, if the place is a part of a
+/// line that another program has changed since it was shown: the client may have meant another line. The only
+/// errors are those of the source.
 pub fn unless_changed<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     plan: &Plan,
@@ -116,12 +116,12 @@ pub fn unless_changed<S: Source + ?Sized>(
     Ok(rejections)
 }
 
-/// The most bytes of a line that a rejection has.
+/// The maximum number of bytes of a line that a rejection shows.
 const MOST_SHOWN: usize = 2_000;
 
-/// Tells whether the new bytes begin with another byte order mark than the old ones, or with one where these
-/// had none. FF FE, that of UTF-16, becomes that of UTF-32 if U+0000 is put behind it. In encodings that have
-/// no mark its bytes are text.
+/// Whether the new bytes begin with a different byte order mark than the old ones, or only one of them has a
+/// mark. The mark of UTF-16, FF FE, becomes that of UTF-32 if U+0000 follows it. In encodings without a mark,
+/// its bytes are text.
 fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     if !file.scan.encoding.is_unicode() {
         return Ok(false);
@@ -130,8 +130,8 @@ fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) ->
     Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != file.scan.bom.then_some(file.scan.encoding))
 }
 
-/// Tells whether the new bytes decode. In ISO-2022-JP they may not: an escape sequence next to another one is
-/// an error by the WHATWG Encoding Standard.
+/// Whether the new bytes decode. In ISO-2022-JP it is possible that they do not: by the WHATWG Encoding
+/// Standard, two escape sequences in a row are an error.
 fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     let new = Spliced::new(file.source, splices);
     let mut validator = Validator::new(file.scan.encoding);

@@ -1,5 +1,5 @@
-//! Resolves a request for whole lines of a file: takes lines away, puts in new ones, and moves and copies
-//! lines within the file.
+//! Resolves a request for whole lines of a file: removes lines, inserts new ones, and moves and copies lines
+//! within the file.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::slip::TextKind;
 use crate::source::{Source, read_range};
 use crate::splice::Splice;
 
-/// The place of new lines, by the number of a line, from 1.
+/// The place at which lines are inserted, given by a line number, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Position {
     /// After this line; 0 for the top of the file.
@@ -30,25 +30,25 @@ pub enum Position {
     Before(u64),
 }
 
-/// One part of a request for whole lines.
+/// One part of a request for whole lines: removes, moves, copies or inserts lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineEdit<'a> {
     /// The part of the request that a rejection names.
     pub at: At,
     /// The lines.
     pub lines: EditedLines<'a>,
-    /// The place where they are put; `None` for lines that are only removed.
+    /// The place where the lines are inserted; `None` for lines that are only removed.
     pub to: Option<Position>,
 }
 
 /// The lines of a [`LineEdit`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EditedLines<'a> {
-    /// Lines of the file itself. Where they are put they keep their bytes.
+    /// Lines of the file itself. They keep their bytes at the new place.
     Own {
         /// The lines.
         range: &'a GuardedRange,
-        /// Whether they are removed from where they are.
+        /// Whether the lines are removed from their old place.
         is_removed: bool,
     },
     /// New text, with `\n` for line ends.
@@ -60,34 +60,35 @@ pub enum EditedLines<'a> {
 pub(super) struct Placing {
     /// The kind of the text whose new parts are reviewed; `None` to review nothing.
     pub(super) review: Option<TextKind>,
-    /// The most bytes that are put into the file.
+    /// The maximum number of bytes that one request inserts.
     pub(super) max_inserted: u64,
-    /// Whether a file that lacks a final newline still lacks it with lines put at its end.
+    /// Whether a file without a final newline still has none after lines are inserted at its end.
     pub(super) keeps_end: bool,
 }
 
 impl Placing {
-    /// Returns the rules for text that a client sends: it is reviewed, and its last line is ended.
+    /// Returns the rules for text that a client sends: it is reviewed, if `review` is given, and its last
+    /// line gets a terminator.
     pub(super) fn for_new_text(review: Option<TextKind>) -> Self {
         Self { review, max_inserted: MAX_INSERTED, keeps_end: false }
     }
 }
 
-/// The number of lines above and below a place that a rejection shows if the file is not the one that is
-/// meant.
+/// The number of lines above and below a place that a rejection shows if the file has another digest than
+/// expected.
 const AROUND: u64 = 3;
-/// The most bytes of what it shows.
+/// The maximum number of bytes that this rejection shows.
 const MAX_BYTES: usize = 2000;
 
-/// Resolves a request to move, copy, remove and add whole lines. All parts refer to the file as it is. Lines
-/// that are put at one place stand there in the order of the request.
+/// Resolves a request to move, copy, remove and insert whole lines. All line numbers refer to the file before
+/// the edit. Lines that are inserted at the same place stand there in the order of the request.
 ///
 /// Lines of the file keep their bytes; new text takes the line ends of its place. A last line without a
-/// terminator gets one if lines follow it. A file without a final newline has none afterwards, either, if
-/// lines are put at its end. Lines cannot be put inside of themselves, or of lines that are removed.
+/// terminator gets one if lines follow it. A file without a final newline also has none after lines are
+/// inserted at its end. Lines cannot be inserted inside themselves, or inside removed lines.
 ///
 /// `file_hash` is the expected digest of the whole file; `None` to expect nothing. At most `max_inserted`
-/// bytes are put into the file. Fails only as the source does.
+/// bytes are inserted; more are rejected. The only errors are those of the source.
 pub fn rearrange<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -105,7 +106,8 @@ pub(super) fn by_rules<S: Source + ?Sized>(
     rules: Placing,
 ) -> Result<Resolution, S::Error> {
     let mut resolution = guarded(file, file_hash, unguarded(file, edits, rules)?)?;
-    // Only the digest guards a place that a line names. The top alone is surely the place that was meant.
+    // Only the digest of the file guards a place given by a line number. Only the top is surely the place
+    // that was meant.
     let named = edits.iter().find_map(|edit| match edit.to {
         Some(Position::After(named @ 1..) | Position::Before(named @ 2..)) => Some(named),
         _ => None,
@@ -115,7 +117,7 @@ pub(super) fn by_rules<S: Source + ?Sized>(
         && let Some(named) = named
     {
         let total = file.scan.lines.count();
-        // The line after the last one stands for the end of the file.
+        // `Before` the line after the last means the end of the file.
         let line = LineNumber::from_index(named.min(total) - 1);
         let first = line.index().saturating_sub(AROUND);
         let last = (line.get() + AROUND).min(total);
@@ -131,10 +133,11 @@ pub(super) fn by_rules<S: Source + ?Sized>(
     unless_moved(file, resolution, &own.collect::<Vec<_>>())
 }
 
-/// Returns the text of lines of `file` that are put into another, with their own line ends; the last is
-/// ended, too. The error has every reason against it. `max_bytes` is the most that the lines have in `file`.
+/// Returns the text of lines of `file`, to be inserted into another file. The lines keep their own
+/// terminators; a last line without one gets one. The inner error has all rejections. `max_bytes` is the
+/// maximum length of the lines in `file`.
 ///
-/// Fails only as the source does.
+/// The only outer errors are those of the source.
 pub fn text_of<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     at: At,
@@ -161,10 +164,11 @@ pub fn text_of<S: Source + ?Sized>(
     Ok(Ok(text))
 }
 
-/// A block that is put at a place: the part of the request, and new text, or lines of the file.
+/// A block of lines that is inserted at a place: the part of the request, and new text (`Ok`) or lines of the
+/// file with their bytes' range (`Err`).
 type Placed<'a> = (At, Result<&'a str, (LineRange, Range<u64>)>);
 
-/// Does what [`by_rules`] does without an expected digest.
+/// Does what [`by_rules`] does, without comparing the digest of the file.
 pub(super) fn unguarded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     edits: &[LineEdit<'_>],
@@ -200,7 +204,7 @@ pub(super) fn unguarded<S: Source + ?Sized>(
             rejections.push(Rejection::LineOutOfRange { at, start, end: None, total });
             continue;
         };
-        // For lines that are removed, the claims show it.
+        // For lines that are removed, overlapping claims show that the place is inside them.
         if let (EditedLines::Own { is_removed: false, .. }, Some(Err((lines, _)))) = (lines, &block)
             && lines.start().index() < above
             && above < lines.end()
@@ -243,8 +247,8 @@ pub(super) fn unguarded<S: Source + ?Sized>(
     plan(file, claims, rejections)
 }
 
-/// Finds the lines of a range, and their bytes; `None` if the file does not have them. Reasons against it go
-/// to `rejections` and `failed`.
+/// Finds the lines of a range, and their byte range; `None` if the file does not have them. Adds whatever is
+/// wrong with the range to `rejections` and `failed`.
 fn named<'a, S: Source + ?Sized>(
     file: Scanned<'_, S>,
     (at, range): (At, &'a GuardedRange),
@@ -272,16 +276,17 @@ fn named<'a, S: Source + ?Sized>(
     Ok(Some((lines, bytes)))
 }
 
-/// Returns the empty place after the line `above`.
+/// Returns the empty range after the line `above`; 0 is the top of the file.
 fn here(above: u64) -> LineRange {
     LineRange::new(LineNumber::from_index(above), 0)
 }
 
-/// Makes the claim of what is put after the line `above`, 0 for the top of the file. `leads` says that the
-/// line above is ended first, `is_open` that the last new line is not ended. `inserted` counts the bytes that
-/// the request has put into the file so far; there may be `most`.
+/// Makes the claim for the blocks `placed` after the line `above`; 0 is the top of the file. With `leads`,
+/// the line above first gets a terminator. With `is_open`, the last inserted line has none. `inserted` counts
+/// the bytes that the request has inserted so far, at most `most`.
 ///
-/// The error is the reason against it; `None` if the encoding lacks a character, which the caller has noted.
+/// The inner error is the rejection; `None` if the encoding lacks a character, which the caller has already
+/// rejected.
 fn insertion<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     above: u64,
@@ -291,7 +296,7 @@ fn insertion<S: Source + ?Sized>(
 ) -> Result<Result<Claim, Option<Rejection>>, S::Error> {
     let (here, encoding) = (here(above), file.scan.encoding);
     let offset = file.offset_of(here.start())?;
-    // In a mixed file every new line takes the one terminator of its neighbour.
+    // In a file with mixed terminators, all new lines take the terminator of the same neighbour.
     let terminators = Terminators::of(file, here, 1)?;
     let Ok(end) = terminators.encode("\n", encoding) else { return Ok(Err(None)) };
     let mut insert = if leads { end.clone() } else { Vec::new() };
@@ -341,7 +346,8 @@ mod tests {
     use crate::scan::Scanner;
     use crate::splice::Spliced;
 
-    /// Moves a line of a file of this encoding. Returns the new file, and the text of the line.
+    /// Moves a line of a file in the encoding `label`. Returns the new bytes of the file, or a rejection, and
+    /// the text of the line.
     fn moved(
         bytes: &[u8],
         label: &str,
@@ -376,7 +382,7 @@ mod tests {
             moved(&wide("a\r\nあ"), "utf-16-le", 2, Position::Before(1)),
             (Ok(wide("あ\r\na\r\n")), is("あ\r\n"))
         );
-        // A line that ends in the Roman state is neither moved nor read alone.
+        // A line that ends in the Roman state can be neither moved nor read alone.
         let roman = b"one\n\x1b(Jtwo\nthree\x1b(B\nfour\n";
         let cut =
             |lines| format!("at lines {lines}, the edit would cut the file where its encoding cannot be cut");

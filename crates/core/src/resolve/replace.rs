@@ -10,7 +10,7 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// A part of a file's text, and what takes its place.
+/// A part of a file's text, and the text that replaces it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextReplacement {
     /// The part, by its indices in the [`whole_text`](crate::matching::whole_text); not empty.
@@ -19,8 +19,9 @@ pub struct TextReplacement {
     pub new: String,
 }
 
-/// Resolves a request to replace parts of a file's text, which are in order and disjoint. New lines end as
-/// those that they replace, as with [`patch`](fn@super::patch). Fails only as the source does.
+/// Resolves a request to replace parts of a file's text. The parts must be in order and disjoint. New lines
+/// take the terminators of the lines that they replace, as with [`patch`](fn@super::patch). The only errors
+/// are those of the source.
 pub fn replace<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     replacements: Vec<TextReplacement>,
@@ -41,7 +42,7 @@ pub fn replace<S: Source + ?Sized>(
             Err(fault) => rejections.push(Rejection::unencodable(at, &new, &fault)),
         }
         if !rejections.is_empty() {
-            // Other places fail for the same reason.
+            // Other places fail for the same reason, so one rejection is enough.
             break;
         }
     }
@@ -57,7 +58,7 @@ mod tests {
     use crate::source::read_range;
     use crate::splice::Spliced;
 
-    /// Replaces each `old` in a file, and returns its bytes, or the only reason against it.
+    /// Replaces each `old` in a file. Returns the new bytes of the file, or the only rejection.
     fn replaced(label: &str, bytes: &[u8], old: &str, new: &str) -> Result<Vec<u8>, String> {
         let mut scanner = Scanner::new(Some(Label::parse(label).unwrap().encoding));
         scanner.feed(bytes);
@@ -85,7 +86,7 @@ mod tests {
         assert!(refused.contains("line 1 and column 2"), "{refused}");
     }
 
-    /// Four sequences of Big5 stand for two characters.
+    /// In Big5, four byte sequences each stand for two characters; this is one of them.
     #[test]
     fn a_sequence_of_two_characters_is_not_cut() {
         let text = Label::parse("big5").unwrap().encoding.decode(b"\x88\x62").unwrap().into_owned();

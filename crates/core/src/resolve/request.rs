@@ -1,4 +1,5 @@
-//! The parts that requests have in common: the lines they name, and how strictly and how much they may match.
+//! Defines what requests have in common: the lines that they name, and how strictly and how much they can
+//! match.
 
 use crate::digest::DigestPrefix;
 use crate::line::{LineRange, reversed};
@@ -6,12 +7,12 @@ use crate::rejection::{At, Rejection};
 use crate::scan::Scan;
 use crate::slip::TextKind;
 
-/// Lines as a client names them, unchecked, with the digest that it remembers of them.
+/// Lines as a client names them, unchecked, with the digest that the client remembers of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuardedRange {
-    /// The first line, from 1; below that it is out of range.
+    /// The number of the first line, from 1. Smaller numbers are rejected as out of range.
     pub start: i64,
-    /// The last line, included; `None` for the file's last.
+    /// The number of the last line, inclusive; `None` for the last line of the file.
     pub end: Option<i64>,
     /// The expected digest of the lines' bytes, terminators included, or its beginning; `None` to expect
     /// nothing.
@@ -19,7 +20,7 @@ pub struct GuardedRange {
 }
 
 impl GuardedRange {
-    /// Returns the lines, if the file has them.
+    /// Returns the lines. The error is the rejection if the range is reversed, or not in the file.
     pub(super) fn lines(&self, scan: &Scan, at: At) -> Result<LineRange, Rejection> {
         let (start, end, total) = (self.start, self.end, scan.lines.count());
         let out_of_range = Rejection::LineOutOfRange { at, start, end, total };
@@ -30,24 +31,24 @@ impl GuardedRange {
     }
 }
 
-/// The most occurrences that one request may replace in a file, unless told otherwise.
+/// The default maximum number of occurrences that one request replaces in a file.
 pub const MAX_OCCURRENCES: u64 = 100_000;
 
-/// The most bytes of new text that one request may put into a file, unless told otherwise.
+/// The default maximum number of bytes of new text that one request puts into a file.
 pub const MAX_INSERTED: u64 = 256 << 20;
 
 /// The strictness of a request, and the bounds on what it may ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MatchOptions {
-    /// True if text must match in [`Tier::Exact`](crate::matching::Tier::Exact); else the second tier is
-    /// tried where the first one finds nothing.
+    /// True if text must match in [`Tier::Exact`](crate::matching::Tier::Exact); otherwise the second tier is
+    /// tried for a text that the first tier does not find.
     pub strict: bool,
-    /// The most occurrences that may be replaced by all patches with `replace_all` together.
+    /// The maximum number of occurrences that all patches with `replace_all` together replace.
     pub max_occurrences: u64,
-    /// The most bytes of new text, in the file's encoding, that all patches together may put into the file:
-    /// each place has a copy of its own.
+    /// The maximum number of bytes of new text, in the file's encoding, that all patches together put into
+    /// the file. The copy at each place counts.
     pub max_inserted: u64,
-    /// The kind of the text whose new parts are reviewed; `None` to review nothing.
+    /// The kind of the file's text, if new text is reviewed; `None` to review nothing.
     pub review: Option<TextKind>,
 }
 

@@ -1,4 +1,4 @@
-//! Finds out whether whole lines can be cut out of a file whose encoding has states.
+//! Finds out whether whole lines can be cut out of a file with a stateful encoding (ISO-2022-JP).
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use crate::encoding::Seam;
 use crate::scanned::Scanned;
 use crate::source::{Source, read_range};
 
-/// Returns the places before and after some whole lines, between which new text is to be fitted in; `None`
-/// where a stateful encoding is not in its ASCII state at both.
+/// Returns the seams before and after whole lines, between which new text is encoded. Returns `None` if a
+/// stateful encoding is not in its ASCII state at both.
 pub(super) fn seams_around<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     bytes: &Range<u64>,
@@ -20,15 +20,16 @@ pub(super) fn seams_around<S: Source + ?Sized>(
     Ok(Some((Seam::ascii(bytes.start), Seam::ascii(bytes.end))))
 }
 
-/// Tells whether ISO-2022-JP is in its ASCII state at `offset`: whether the last escape sequence before that,
-/// if any, leads to it. In a file that decodes, every ESC begins an escape sequence.
+/// Whether ISO-2022-JP is in its ASCII state at `offset`: the last escape sequence before `offset`, if any,
+/// must switch to it. In a file that decodes, every ESC begins an escape sequence.
 pub(super) fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S::Error> {
     const ESCAPE: u8 = 0x1B;
     const BLOCK: u64 = 4096;
     let mut end = offset;
     while end > 0 {
         let start = end.saturating_sub(BLOCK);
-        // Reads two bytes again, which begin no escape sequence, so that none lacks its end.
+        // Also reads the first two bytes of the block after this one, in case an escape sequence continues
+        // there.
         let bytes = read_range(source, start..(end + 2).min(offset))?;
         if let Some(at) = memchr::memrchr(ESCAPE, &bytes) {
             return Ok(bytes.get(at + 1..at + 3) == Some(b"(B"));
@@ -52,7 +53,8 @@ mod tests {
         become_of(file, |file| patch(file, None, patches, MatchOptions::default()).unwrap())
     }
 
-    /// Returns what becomes of a file in ISO-2022-JP, or that it cannot be cut; `^` is ESC.
+    /// Returns a file in ISO-2022-JP after an edit, or `cut` for each place where it cannot be cut. `^` is
+    /// ESC.
     fn become_of(file: &str, resolve: impl FnOnce(Scanned<'_, [u8]>) -> Resolution) -> String {
         let bytes = file.replace('^', "\x1b").into_bytes();
         let mut scanner = Scanner::new(Some(Label::parse("iso-2022-jp").unwrap().encoding));
@@ -88,7 +90,7 @@ mod tests {
         assert_eq!(line(4, 4), "cut");
         assert_eq!(line(2, 4), "one\nnew\nfive\n");
         assert_eq!(line(5, 5), "one\n^(Jtwo\nthree\n^(Bfour\nnew\n");
-        // By its text alone: the text that follows keeps its state.
+        // A patch by text alone can end in another state: the text that follows keeps its own.
         assert_eq!(told(file, &[Patch::text("two", "new")]), "one\nnew^(J\nthree\n^(Bfour\nfive\n");
         assert_eq!(told(file, &[Patch::text("five", "new")]), "one\n^(Jtwo\nthree\n^(Bfour\nnew\n");
     }
@@ -112,13 +114,13 @@ mod tests {
         assert_eq!(with(4), "one\n^(Jtwo\nthree\n^(Bfour\nnew\nfive\n");
     }
 
-    /// Checks each result by decoding it: in the WHATWG Encoding Standard an escape sequence behind another
-    /// one is an error.
+    /// Checks each result by decoding it: in the WHATWG Encoding Standard, an escape sequence directly after
+    /// another one is an error.
     #[test]
     fn no_edit_leaves_bytes_that_do_not_decode() {
         assert_eq!(told("^$B$\"^(Bx^$B$$^(B\n", &[Patch::text("x", "")]), "^$B$\"$$^(B\n");
         assert_eq!(told("^$B$\"^(Bx^$B$$^(B\n", &[Patch::text("x", "y")]), "^$B$\"^(By^$B$$^(B\n");
-        // Each alone leaves the other, and so a character between the two sequences.
+        // Each patch alone would leave one character between the two escape sequences.
         let both = [Patch::text("x", ""), Patch::text("y", "")];
         assert_eq!(told("^$B$\"^(Bxy^$B$$^(B\n", &both), "cut, cut");
     }

@@ -1,8 +1,8 @@
 //! Chooses the line ends of new text.
 //!
-//! The i-th new line takes the terminator of the i-th line that is replaced, and further lines that of the
-//! last one. Inserted lines, and lines that replace one without a terminator, take that of the nearest line
-//! above, else below, else LF.
+//! The i-th new line takes the terminator of the i-th replaced line; if there are more new lines, they take
+//! the terminator of the last replaced line. Inserted lines, and lines that replace a line without a
+//! terminator, take the terminator of the nearest line above, else below, else LF.
 
 use crate::encoding::{Encoding, Seam, Unencodable};
 use crate::line::{LineNumber, LineRange};
@@ -11,14 +11,15 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The terminators of new lines, in order.
+/// The terminators of new lines, by the index of the line.
 pub(super) struct Terminators {
     replaced: Vec<LineEnding>,
     last: LineEnding,
 }
 
 impl Terminators {
-    /// Chooses the terminators of `wanted` new lines that replace `lines`, which may be none.
+    /// Chooses the terminators of `wanted` new lines that replace `lines`; these are an empty range for an
+    /// insertion.
     pub(super) fn of<S: Source + ?Sized>(
         file: Scanned<'_, S>,
         lines: LineRange,
@@ -31,15 +32,14 @@ impl Terminators {
             return Ok(Self { replaced: Vec::new(), last: LineEnding::Lf });
         }
         let most = lines.count().min(u64::try_from(wanted).unwrap_or(u64::MAX));
-        // Reads the ends of the lines alone: there may be many places on one long line.
+        // Reads only the ends of the lines, since many places can be on one long line.
         let mut cursor = file.cursor();
         let mut replaced = Vec::new();
         for index in lines.start().index()..lines.start().index().saturating_add(most) {
             replaced.extend(cursor.ending_of(LineNumber::from_index(index))?);
         }
-        // `last` is used only if there are more new lines than replaced ones; then `replaced` has the
-        // terminators of all of these. If the last one lacks its own, that of the line before it is the
-        // nearest above.
+        // `last` is used only for new lines without an entry in `replaced`. If the last replaced line has no
+        // terminator, the last entry is that of the line before it, the nearest above.
         let last = match replaced.last() {
             Some(last) => *last,
             None => nearest(file, lines)?,
@@ -51,13 +51,14 @@ impl Terminators {
         self.replaced.get(index).copied().unwrap_or(self.last)
     }
 
-    /// Encodes `text`, whose lines end at `\n`, with these terminators.
+    /// Encodes `text`, with these terminators in place of each `\n`.
     pub(super) fn encode(&self, text: &str, encoding: Encoding) -> Result<Vec<u8>, Unencodable> {
         let anywhere = Seam::ascii(0);
         self.encode_between(text, encoding, (anywhere, anywhere))
     }
 
-    /// Does the same for text that is put between two places of the file.
+    /// Does what [`Self::encode`] does, for text between two seams of the file, whose encoding states it
+    /// fits.
     pub(super) fn encode_between(
         &self,
         text: &str,
@@ -84,7 +85,8 @@ impl Terminators {
     }
 }
 
-/// Returns the terminator of all lines of the file, LF if there is none; `None` if there are several kinds.
+/// Returns the only kind of terminator in the file, or LF if it has no terminators; `None` if it has several
+/// kinds.
 fn uniform(scan: &Scan) -> Option<LineEnding> {
     match scan.lines.census().name() {
         "lf" | "none" => Some(LineEnding::Lf),
@@ -97,7 +99,7 @@ fn uniform(scan: &Scan) -> Option<LineEnding> {
 /// Returns the terminator of the nearest line above `lines`, else below them, else LF.
 fn nearest<S: Source + ?Sized>(file: Scanned<'_, S>, lines: LineRange) -> Result<LineEnding, S::Error> {
     let above = lines.start().index();
-    // The line above may be the file's last one and lack a terminator; the one before it does not.
+    // If the line above is the file's last one and lacks a terminator, the line before it has one.
     for number in [above, above.saturating_sub(1), lines.end() + 1] {
         if let Some(ending) = ending_of(file, number)? {
             return Ok(ending);
