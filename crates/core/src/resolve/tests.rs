@@ -1,4 +1,4 @@
-//! Helps the tests of all requests.
+//! Helpers for the tests of all requests.
 
 use super::{GuardedRange, MatchOptions, Patch, Position, Resolution, delete, insert, patch};
 use crate::digest::{Digest, DigestPrefix, digest_of};
@@ -17,7 +17,7 @@ pub(super) fn scan(bytes: &[u8]) -> Scan {
     scanner.finish()
 }
 
-/// Returns what a file becomes, or all that is wrong with a request for it, on one line.
+/// Returns the file after a request, or all rejections, on one line.
 pub(super) fn told(file: &str, resolution: Resolution) -> String {
     let plan = match resolution {
         Ok(plan) => plan,
@@ -81,7 +81,7 @@ fn no_edit_makes_another_byte_order_mark() {
     };
     let refused = Err("ByteOrderMark { at: At { entry: 0, patch: 0, range: Some(0) } }".to_owned());
     assert_eq!(delete_first(b"a\n\xEF\xBB\xBFb\n"), refused);
-    // With U+0000 behind it the mark of UTF-16 becomes that of UTF-32.
+    // The mark of UTF-16 becomes that of UTF-32 if U+0000 follows it.
     assert_eq!(delete_first(b"\xFF\xFEa\0\n\0\0\0b\0"), refused);
     assert!(delete_first(b"\xFF\xFEa\0\n\0b\0\0\0").is_ok());
 }
@@ -123,7 +123,7 @@ fn no_part_of_what_has_no_bytes_of_its_own_is_replaced() {
     assert_eq!(replaced(&[text("\u{ca}\u{304}", "E")]), Ok(1));
     assert_eq!(replaced(&[text("\u{1ebe} three", "E")]), Ok(1));
     assert_eq!(replaced(&[text("\u{304} two", "E")]), Err(vec![Rejection::ShiftState { at: at(0), lines }]));
-    // The place is taken all the same.
+    // The place of a rejected patch is claimed nevertheless.
     let overlap = Rejection::Overlap { first: (at(0), lines), second: (at(1), lines) };
     assert_eq!(
         replaced(&[text("\u{304} two", "E"), text("two", "2")]),
@@ -131,12 +131,12 @@ fn no_part_of_what_has_no_bytes_of_its_own_is_replaced() {
     );
 }
 
-/// Returns a patch by its text alone.
+/// Returns a patch that names its place by text alone.
 pub(super) fn text(old: &str, new: &str) -> Patch {
     Patch::text(old, new)
 }
 
-/// Returns a patch of lines that must hold a text.
+/// Returns a patch of lines that must have the text `old`.
 pub(super) fn lines(start: i64, end: i64, old: &str, new: &str) -> Patch {
     let range = GuardedRange { start, end: Some(end), range_hash: None };
     Patch { ranges: vec![range], ..text(old, new) }

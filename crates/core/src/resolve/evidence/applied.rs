@@ -1,4 +1,4 @@
-//! Finds out whether an edit was made before.
+//! Finds out whether an edit that failed has already been made.
 
 use std::collections::HashSet;
 
@@ -8,19 +8,20 @@ use crate::matching::trim_blanks;
 use crate::mismatch::{Hit, Intended, compact, is_wrapper, places_of, readings, tells_place};
 use crate::rejection::{MatchKind, Normalization};
 
-/// A text of fewer characters stands somewhere by chance.
+/// The length in characters below which a new text counts only as exactly the expected lines: elsewhere it
+/// can stand by chance.
 const LEAST_CHARS: usize = 8;
-/// The most bytes of the two texts.
+/// The maximum length in bytes of each of the two texts.
 const LONGEST: usize = 1024 * 1024;
-/// The most lines around the new text that are searched.
+/// The maximum number of lines above and below the new text that are searched for old lines.
 const MOST_AROUND: u64 = 1_000;
-/// The most old lines whose parts are searched for.
+/// The maximum number of old lines whose parts are searched for.
 const MOST_PARTS: usize = 200;
 
 impl<S: ?Sized> View<'_, S> {
-    /// Returns where the new text stands already, if that may be because the edit was made before, and
-    /// whether that is sure. It is if the new text has a line that the old one lacks, if no line that it
-    /// takes away is left, and if the text is where the old one was meant to be.
+    /// Returns where the new text already stands, if the reason may be that the edit has been made, and
+    /// whether this is sure. It is sure if the new text has a line that the old text lacks, no line that the
+    /// edit removes is left, and the new text is where the old text was meant to be.
     pub(super) fn applied(
         &self,
         old: &str,
@@ -36,7 +37,7 @@ impl<S: ?Sized> View<'_, S> {
         let certain = hit.filter(|hit| {
             matches!(intended, Intended::One(_)) && !matches!(hit.how, MatchKind::Fuzzy | MatchKind::Part(_))
         });
-        // In the named lines, or at the place of the old text, whole lines are the new text.
+        // The new text must be whole lines in the named lines, or at the place of the old text.
         let at = |place: LineRange| {
             let is_there = |there: &LineRange| *there == place || is_long && there.overlaps(place);
             places_of(self.window, new, true).into_iter().find(is_there)
@@ -51,14 +52,15 @@ impl<S: ?Sized> View<'_, S> {
         {
             return Some((there, is_sure));
         }
-        // What an edit has put around the lines that it kept.
+        // An edit that was made can have put new lines around the old text.
         let around = certain.and_then(|hit| Some((hit.lines, at(hit.lines).and_then(judged)?)));
         if let Some((place, (there, true))) = around
             && there.contains(place)
         {
             return Some((there, true));
         }
-        // It may as well be the text that is closer to the named lines than what is like the old one.
+        // The new text may also be meant if it stands closer to the named lines than the text that is like
+        // the old one.
         let (there, _) =
             named.filter(|_| certain.is_none_or(|hit| !hit.is_text())).and_then(|_| judged(anywhere()?))?;
         let is_closer = named.is_some_and(|named| {
@@ -71,8 +73,9 @@ impl<S: ?Sized> View<'_, S> {
         is_closer.then_some((there, false))
     }
 
-    /// Judges a place where the new text stands: a new text that is a part of the old one stands wherever
-    /// that does, so that it tells nothing while a line that it takes away is there.
+    /// Judges a place where the new text stands. Returns it, and whether the edit was surely made; `None` if
+    /// the new text is a part of the old text and a line that the edit removes is still there. A part of the
+    /// old text stands wherever the old text does, so it proves nothing then.
     fn judged(&self, there: LineRange, old: &str, new: &str) -> Option<(LineRange, bool)> {
         let undone = |line: &str| compact(line, Normalization::Escapes);
         let readings = readings(old);
@@ -83,7 +86,7 @@ impl<S: ?Sized> View<'_, S> {
         let taken = own().filter(|line| !is_wrapper(line)).map(|line| undone(line));
         let taken: HashSet<String> = taken.filter(|line| !new_lines.contains(line)).collect();
         let around = (old.lines().count() as u64).min(MOST_AROUND);
-        // Also a line that was cut off, or joined with others.
+        // A line also counts as left if it was cut short, or joined with others.
         let is_part = |whole: &str, part: &str| {
             tells_place([part]) && (whole.starts_with(part) || whole.ends_with(part))
         };
@@ -97,8 +100,8 @@ impl<S: ?Sized> View<'_, S> {
     }
 }
 
-/// Judges a new text by the place that the old one may have: within that, it is just the part that the edit
-/// would leave. Returns whether it is sure that the edit was made; `None` if it was not.
+/// Judges a new text by the place that the old text may have: inside that place, the new text is only the
+/// part that the edit would keep. Returns whether the edit was surely made; `None` if it was not made.
 fn within(
     there: LineRange,
     is_sure: bool,

@@ -1,4 +1,4 @@
-//! Finds out whether a text would be there after an earlier patch of the same call.
+//! Finds out whether a missing text would be in the file after an earlier patch of the same request.
 
 use super::super::plan::Claim;
 use super::view::View;
@@ -6,16 +6,17 @@ use crate::line::{LineNumber, LineRange};
 use crate::rejection::{At, Evidence};
 use crate::source::{Source, read_range};
 
-/// No more patches than this are tried.
+/// The maximum number of replacements that are tried.
 const MAX_TRIED: usize = 64;
-/// A text of more lines or bytes is not tried.
+/// The maximum number of lines, and of bytes, of a text that is looked for.
 const MAX_LINES: u64 = 200;
 const MAX_BYTES: u64 = 64 * 1024;
-/// A merged text of more bytes is not told.
+/// The maximum length in bytes of a merged text that is shown.
 const LONGEST_MERGED: usize = 2000;
 
 impl<S: Source + ?Sized> View<'_, S> {
-    /// Returns the earlier patch after which `old` would stand in the file, which it does not now.
+    /// Returns [`Evidence::After`] if an earlier patch would put `old`, or a part of it, into the file;
+    /// `None` if no earlier patch does, or `old` is too long.
     pub(super) fn dependency(&self, at: At, old: &str, new: &str) -> Result<Option<Evidence>, S::Error> {
         let lines = old.lines().count() as u64;
         if old.trim().is_empty() || lines > MAX_LINES || old.len() as u64 > MAX_BYTES {
@@ -34,8 +35,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(None)
     }
 
-    /// Tells whether `old`, of so many lines, stands where the claim has put its new text, and needs some of
-    /// that.
+    /// Whether `old`, which has `lines` lines, would stand where the claim puts its new text, and include
+    /// some of the new text.
     fn stands_after(&self, claim: &Claim, old: &str, lines: u64) -> Result<bool, S::Error> {
         let (file, splice) = (self.file, &claim.splice);
         let first = claim.lines.start().index().saturating_sub(lines);

@@ -1,4 +1,4 @@
-//! Goes through the matches of a request that failed.
+//! Turns the failed matches of a request into rejections with evidence.
 
 use super::super::plan::Claim;
 use super::super::request::{GuardedRange, MatchOptions};
@@ -10,24 +10,24 @@ use crate::rejection::{At, Evidence, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most failures of one request that are searched for.
+/// The maximum number of failures of one request for which evidence is searched.
 const MAX_EXPLAINED: usize = 8;
 
-/// A match that failed, before it is known why.
+/// A failed match, before the cause is known.
 pub(in super::super) struct Failed<'a> {
     pub(in super::super) at: At,
-    /// The lines that were named; `None` where the text stands nowhere.
+    /// The lines that the request names; `None` if it names none, and the text is nowhere in the file.
     pub(in super::super) lines: Option<LineRange>,
-    /// The text that they lack; empty where only their digest is another one.
+    /// The text that these lines, or the file, should have; empty if only the digest differs.
     pub(in super::super) old: &'a str,
     pub(in super::super) new: &'a str,
-    /// The digest of the lines, if it is not that which the client remembers, and whether they have the text
-    /// that was sent as well.
+    /// If the lines do not have the digest that the client remembers: their digest, the client's, and whether
+    /// the lines have the text that the client also sent.
     pub(in super::super) hash: Option<(Digest, &'a DigestPrefix, bool)>,
 }
 
-/// Turns failures into rejections, with the evidence that helps to repair them. `claims` are what the patches
-/// of the request replace, those that failed included; `new_strings` is their new text.
+/// Turns failures into rejections, with the evidence that helps to repair them. `claims` has the replacements
+/// of all patches of the request, including those that failed, and `new_strings` the new text of each patch.
 pub(in super::super) fn explain<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     options: MatchOptions,
@@ -66,7 +66,8 @@ pub(in super::super) fn explain<S: Source + ?Sized>(
     Ok(())
 }
 
-/// Finds a line whose digest was sent as that of the file.
+/// Finds a line whose digest was sent as the digest of the file. Returns `None` also if the file is too large
+/// to search.
 pub(in super::super) fn line_of<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     tag: &DigestPrefix,
@@ -76,8 +77,8 @@ pub(in super::super) fn line_of<S: Source + ?Sized>(
     Ok(found.first().map(|lines| lines.start()))
 }
 
-/// Tells whether any of these ranges, all of which exist, can have moved: whether the same lines stand
-/// elsewhere, too, or that is not known.
+/// Whether the lines of any of these ranges also stand elsewhere in the file, or whether this is not known.
+/// Then the lines that were meant can have moved. All ranges exist.
 pub(in super::super) fn may_have_moved<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     ranges: &[GuardedRange],

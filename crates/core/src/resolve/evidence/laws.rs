@@ -1,4 +1,4 @@
-//! Checks what a failed match names, for blocks of random files that were spoiled: the block, or no single
+//! Checks the evidence for blocks of random files, sent with a mistake: it must name the block, or no single
 //! place.
 
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::resolve::tests::scan;
 use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
 use crate::scanned::Scanned;
 
-/// Returns what the patch is told if it fails: with this range of lines, or by its text alone.
+/// Returns the evidence if the patch fails, with the range `asked` or, without it, by text alone.
 fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence> {
     let range = asked.map(|lines| GuardedRange {
         start: i64::try_from(lines.start().get()).unwrap(),
@@ -26,7 +26,7 @@ fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence>
     }
 }
 
-/// Returns the only place that a hint could name for the old text, and whether an edit may name it by digest.
+/// Returns the place that evidence names alone for the old text, and whether it gives the place's digest.
 fn named(evidence: &Evidence) -> Option<(LineRange, bool)> {
     match evidence {
         Evidence::One(place) => Some((place.lines, place.digest.is_some())),
@@ -34,8 +34,8 @@ fn named(evidence: &Evidence) -> Option<(LineRange, bool)> {
     }
 }
 
-/// Returns the lines of the block as a client may send them: `slip` says what it leaves out or writes
-/// wrongly, and `at` where.
+/// Returns the lines of the block as a client might send them: `slip` says what is left out or wrong, and
+/// `at` where. Returns `None` if that mistake is not possible in the block.
 fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<String> {
     let mut lines = block.to_vec();
     let full: Vec<usize> = (0..lines.len()).filter(|index| lines[*index].trim().len() > 8).collect();
@@ -54,26 +54,25 @@ fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<Str
                 return None;
             }
             last.truncate(keep);
-            // A sign alone may be what is left of any line that begins with it, and a stub alone tells no
-            // place.
+            // A sign alone can be left of any line that begins with it, and a stub alone tells no place.
             if !last.contains(char::is_alphanumeric) || slip == 2 && full + 1 == lines.len() {
                 return None;
             }
         }
-        // Lines around it.
+        // Additional lines around the block.
         4 => lines.insert(0, String::new()),
         5 => lines = [vec!["```js".to_owned()], lines, vec!["```".to_owned()]].concat(),
         6 if !lines.first()?.trim().is_empty() => {
             lines = [vec!["src/lib.rs".to_owned(), String::new()], lines].concat();
         }
         7 => lines.push("=======".to_owned()),
-        // A typo beside a blank line too many.
+        // A typo, and an additional blank line.
         8 => {
             lines[full] = lines[full].replacen("line", "lnie", 1);
             lines.insert(0, String::new());
         }
         9 => lines.insert(full, lines[full].clone()),
-        // Joined: nothing then tells whether lines of blanks or signs alone are meant.
+        // All lines joined. Then nothing tells whether lines with only blanks or signs at the ends are meant.
         10 if lines.len() > 1 && !is_edged => {
             lines = vec![lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")];
         }
@@ -84,7 +83,7 @@ fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<Str
     Some(lines.join("\n") + "\n")
 }
 
-/// Makes a file in which no line with words is there twice, and many others are.
+/// Makes a file in which lines with words are unique, and many other lines are repeated.
 fn file() -> impl Strategy<Value = Vec<String>> {
     let words = "( {0,8}|\t{0,2})([a-z]{4,9}[ ._(]){2,4}line";
     let other = prop::sample::select(vec![
@@ -120,7 +119,7 @@ fn some_function() {
     let rows: &[&str] = &[
         "\nSome text of teh first one.\n\n",
         "\n```bxsh\n$ run the_program\n",
-        // A fence around it, and one that may be another or the file's.
+        // A fence around the text, and a fence that may be an additional one or the file's.
         "```text\n$ run teh_program\n```\n",
         "$ run the_program\n````\n",
         "//\n// Words of\n// a comment\n//\n",
@@ -149,8 +148,8 @@ fn some_function() {
 }
 
 proptest! {
-    // The same cases each time: of some 2 000 there is one, of fences or signs in a row, for which a place is
-    // named that is a line off.
+    // The seed is fixed, since about one case in 2 000, with fences or signs in a row, names a place that is
+    // a line off.
     #![proptest_config(ProptestConfig {
         cases: if cfg!(miri) { 4 } else { 256 },
         rng_seed: RngSeed::Fixed(2),
@@ -158,7 +157,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Checks that whatever is named alone is the block, or lines that are the very text that was sent.
+    /// Checks that a place that is named alone is the block, or has exactly the text that was sent.
     #[test]
     fn a_place_that_is_named_alone_is_the_one_that_was_meant(
         lines in file(),
@@ -172,7 +171,7 @@ proptest! {
         let block = &lines[start..start + length];
         let full = block.iter().filter(|line| line.trim().len() > 8).count();
         prop_assume!(full > 0);
-        // A line around the text that stands there as well is none too many.
+        // A line that is added around the text must not be in the file there, or it would be no mistake.
         let is_there = |index: Option<usize>| {
             let there = index.and_then(|index| lines.get(index)).map_or("-", |line| line.trim());
             there.is_empty() && [4, 8].contains(&slip) || there.starts_with("```") && slip == 5
@@ -194,8 +193,7 @@ proptest! {
         }
     }
 
-    /// Checks that no block that is there twice is named alone, unless the range is one of the two, or the
-    /// other is far.
+    /// Checks that a block that the file has twice is not named alone, unless the range is one of the two.
     #[test]
     fn of_two_that_are_the_same_none_is_named_alone(
         lines in file(),

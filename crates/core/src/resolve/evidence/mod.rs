@@ -1,5 +1,5 @@
-//! Collects the evidence about matches that failed. It may read the file again for that, since edits that
-//! succeed do not pay for it; how much it reads is bounded.
+//! Collects evidence about failed matches, to help the client to correct its request. It can read the file
+//! again, since edits that succeed do not pay for it; how much it reads is bounded.
 
 mod applied;
 mod dependency;

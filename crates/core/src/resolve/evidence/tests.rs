@@ -1,4 +1,4 @@
-//! Checks what is found out about matches that failed, for files and patches that were written by hand.
+//! Checks the evidence about failed matches, for files and patches that were written by hand.
 
 use crate::line::LineNumber;
 use crate::rejection::{Evidence, Fit, MatchPlace, Rejection};
@@ -6,7 +6,7 @@ use crate::resolve::tests::{bytes, lines, scan, tag, text};
 use crate::resolve::{GuardedRange, MatchOptions, Patch, delete, patch};
 use crate::scanned::Scanned;
 
-/// Says of each file what is found out about its last patch that fails.
+/// Returns for each file the evidence about its last patch that fails.
 fn check(rows: &[(&str, &[Patch])]) -> String {
     let tell = |(file, patches): &(&str, &[Patch])| {
         let scan = scan(file.as_bytes());
@@ -26,8 +26,8 @@ fn check(rows: &[(&str, &[Patch])]) -> String {
     rows.iter().map(tell).collect::<Vec<_>>().concat()
 }
 
-/// Names the kind of evidence and the places, each with how it matches, `#` if an edit may name it by digest,
-/// and the line beside it.
+/// Returns the kind of evidence, and its places: how each matches, a `#` if it has a digest, and its
+/// distinguishing line.
 fn brief(evidence: &Evidence) -> String {
     let place = |place: &MatchPlace| {
         let hash = if place.digest.is_some() { "#" } else { "" };
@@ -51,7 +51,7 @@ fn brief(evidence: &Evidence) -> String {
     told + "\n"
 }
 
-/// Returns the text that is shown of the lines that a patch names.
+/// Returns the excerpt that a rejection shows of the lines that a patch names.
 fn shown(file: &str, patch_of_lines: Patch) -> String {
     let scan = scan(file.as_bytes());
     let Ok(done) =
@@ -68,32 +68,32 @@ fn an_edit_that_was_made_before() {
     insta::assert_snapshot!(check(&[
         (file, &[text("let total = sum(values);", "let total = sum(new_values);")]),
         (file, &[lines(2, 2, "    let total = sum(values);\n", "    let total = sum(new_values);\n")]),
-        // The range is that of before the edit, which put a line there.
+        // The range is the one before the edit was made, which inserted a line.
         (file, &[lines(2, 2, "    total();\n", "    let total = sum(new_values);\n    print(total);\n")]),
-        // Somewhere else than asked.
+        // The new text stands elsewhere than in the named lines.
         (file, &[lines(4, 4, "    let total = sum(values);\n", "    let total = sum(new_values);\n")]),
-        // Too short to tell, and twice in the file.
+        // The new text is too short to tell its place, or twice in the file.
         (file, &[text("let count", "total")]),
         (file, &[text("something(that, is, not, there)", "    print(total);")]),
-        // A part of the old text stands wherever that does.
+        // A new text that is a part of the old text stands wherever the old text does.
         ("first_line();\nother();\n", &[text("first_line();\nsecond_line();\n", "first_line();\n")]),
         ("first_line();\nsecond_line(1);\n", &[text("first_line();\nsecond_line();\n", "first_line();\n")]),
-        // What was to go is still there, though not quite as it was sent.
+        // The text that was to be removed is still there, though not exactly as it was sent.
         (
             "let limit = 10;\nlet limit = read(config, \"limit\");\n",
             &[text("let limit  = 10 ;", "let limit = read(config, \"limit\");")],
         ),
-        // A place that is like the old text, and the new text elsewhere.
+        // One place is like the old text, and the new text stands elsewhere.
         (
             "alpha(one, two, three);\nbeta();\ngamma();\nalpha(one, two, four);\n",
             &[text("alpha(one, two, thre);", "alpha(one, two, four);")],
         ),
-        // Where it was asked for, while the old text stands elsewhere.
+        // The new text stands in the named lines, and the old text elsewhere.
         (
             "    old_call(1);\nbetween();\n    new_call(1);\n",
             &[lines(3, 3, "    old_call(1);\n", "    new_call(1);\n")],
         ),
-        // Across the end of the place of the old text, and next to what was asked for.
+        // The new text extends beyond the place of the old text, or is next to the named lines.
         (
             "old_call(1);\nkeep();\nold_call(2);\n",
             &[lines(2, 2, "old_call( 1 );\n", "keep();\nold_call(2);\n")],
@@ -165,7 +165,7 @@ fn what_is_undone_in_a_text() {
         ("*** Begin Patch\n*** Update File: x.rs\n@@\na();\n*** End Patch", "a();\n"),
         ("<code>\na();\n</code>", "a();\n"),
         ("// ... existing code ...\na();\n// ...", "a();\n"),
-        // The file has a line of that kind.
+        // The file itself has a line that stands for left-out lines.
         ("<p>\na();\n</p>", "<p class=x>\na();\n</p>\n"),
         ("Title\n=====\n\na", "Title\n=====\n\nA\n"),
         ("\n\n", "a\n\n\nb\n"),
@@ -178,9 +178,9 @@ fn what_is_undone_in_a_text() {
 fn a_patch_that_builds_on_an_earlier_one() {
     insta::assert_snapshot!(check(&[
         ("alpha\n", &[text("alpha", "beta gamma"), text("beta gamma", "delta")]),
-        // The text would be there twice, so that the two cannot be one.
+        // The earlier new text would have the old text twice, so the two patches cannot be merged.
         ("alpha\n", &[text("alpha", "beta beta"), text("beta", "delta")]),
-        // Across the end of what the earlier one writes.
+        // The text extends beyond the earlier patch's new text.
         ("alpha\nomega\n", &[text("alpha", "beta"), text("beta\nomega", "delta")]),
         ("alpha\nomega\n", &[text("alpha", "beta"), lines(2, 2, "beta", "delta")]),
     ]), @r#"
@@ -195,7 +195,7 @@ fn a_patch_that_builds_on_an_earlier_one() {
 fn what_stands_elsewhere_or_only_in_part() {
     let list = "start {\n    one();\n    two();\n    three();\n}\nend\n";
     insta::assert_snapshot!(check(&[
-        // The asked lines lack one that both texts have.
+        // The named lines lack a line that both texts have.
         (list, &[lines(3, 4, "    one();\n    two();\n    three();\n", "    one();\n    2();\n    three();\n")]),
         (list, &[lines(2, 2, "    one(); two();", "x")]),
         (list, &[lines(2, 4, "    one();\n    three();\n", "x")]),
@@ -270,10 +270,10 @@ fn several_places_may_be_meant() {
         ("a( 1 );\nmid\na( 1 );\n", &[text("a(1);", "x")]),
         ("top\na( 1 );\nmid\na( 1 );\n", &[lines(3, 3, "a(1);", "x")]),
         ("a( 1 );\na( 1 );\na( 1 );\na( 1 );\n", &[text("a(1);", "x")]),
-        // Among more places than are shown no line tells one from the others.
+        // More places than are shown have no distinguishing lines.
         ("call( 1 );\nmid\ncall( 1 );\n", &[text("call(1);", "x")]),
         ("call( 1 );\nmid\ncall( 1 );\nend\ncall( 1 );\nlast\ncall( 1 );\n", &[text("call(1);", "x")]),
-        // Similar ones, of which none is the same but for a slip.
+        // Similar places, none of which equals the text except for a typo.
         (values, &[text("first_value = compute(1, 4);", "x")]),
         (values, &[lines(2, 2, "    first_value = compute(1, 4);", "x")]),
         (values, &[lines(3, 3, "    first_value = compute(1, 4);", "x")]),
@@ -307,7 +307,7 @@ fn lines_that_moved_are_found_by_their_digest() {
         ("a\nb\nc\n", &[guarded(1, "b\n", "x\n")]),
         ("a\nb\nc\nb\n", &[guarded(1, "b\n", "x\n")]),
         ("a\nb\nc\n", &[guarded(1, "gone\n", "x\n")]),
-        // The new text stands in the range already, or begins above it.
+        // The new text already stands in the range, or begins above it.
         ("new line\nb\n", &[guarded(1, "gone\n", "new line\n")]),
         ("new line\nb\n", &[guarded(2, "gone\n", "new line\nb\n")]),
     ]), @r#"
@@ -342,7 +342,7 @@ fn a_long_line_is_shown_where_it_differs() {
     let of = |word: &str| format!("head\n{}tail\n", long(word));
     let text = shown(&of("OLD"), lines(1, 3, &of("NEW"), "x"));
     assert!(text.starts_with(&format!("{}OLD", "word ".repeat(8))), "{text}");
-    // Of many lines, from the line before.
+    // The excerpt of many lines starts at the line before the differing line.
     let many = |line: &str| {
         (1..=400)
             .map(|number| format!("{number} {}\n", if number == 300 { line } else { "same" }))
@@ -351,10 +351,11 @@ fn a_long_line_is_shown_where_it_differs() {
     };
     let text = shown(&many("OLD"), lines(1, 400, &many("NEW"), "x"));
     assert!(text.starts_with("299 same\n300 OLD\n"), "{text}");
-    // From the line itself, if that before it is too long, to the end of the file.
+    // It starts at the differing line itself, if the line before it is too long, and goes to the end of the
+    // file.
     let last = |word: &str| format!("{}\n{}{word}", "word ".repeat(900), "last ".repeat(20));
     assert_eq!(shown(&last("OLD"), lines(1, 2, &last("NEW"), "x")), format!("{}OLD", "last ".repeat(20)));
-    // From its beginning, if that shows where.
+    // It starts at the first line, if that shows the difference.
     let first = |word: &str| format!("begin {}{word}\n{}", "word ".repeat(20), "same\n".repeat(400));
     assert!(shown(&first("OLD"), lines(1, 401, &first("NEW"), "x")).starts_with("begin word "));
 }
@@ -381,15 +382,15 @@ fn lines_that_hold_in_a_file_that_has_changed() {
     assert_eq!(fit("a\nb\na\n", &[(1, "a\n")]), Fit::Repeated);
     assert_eq!(fit("a\nb\na\n", &[(2, "b\n"), (3, "a\n")]), Fit::Repeated);
     assert_eq!(fit("a\nb\nc\n", &[(1, "b\n")]), Fit::Broken);
-    // The digest of a line was sent as that of the file.
+    // The digest of a line was sent as the digest of the file.
     let second = Fit::OfLine(LineNumber::from_index(1));
     assert_eq!(fit_of("b\n", "a\nb\nc\n", &[(1, "a\n")]), second);
-    // So many are not looked for.
+    // So many ranges are not searched for.
     let many = (1..=9).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
     let each: Vec<(i64, &str)> = (1..).zip(many.split_inclusive('\n')).collect();
     assert_eq!(fit(&many, &each[..8]), Fit::Holds);
     assert_eq!(fit(&many, &each), Fit::Repeated);
-    // Nor are so many lines in so many bytes.
+    // Nor are so many lines in so large a file.
     let many = format!("{}\n", "x".repeat(127)).repeat(512);
     assert_eq!(fit(&many, &[(1, &many)]), Fit::Holds);
     let more = format!("{many}x");
@@ -418,12 +419,12 @@ fn what_was_to_go_and_is_still_there_makes_an_edit_doubtful() {
         ("let total = 12345;\nprint_it(total);\n", &[text(&old("= 12345;"), "print_it(total);\n")]),
         ("let total = 5;\nprint_it(total);\n", &[text(&old("let total = 5; // five"), "print_it(total);\n")]),
         ("other(5);\nprint_it(total);\n", &[text(&old("let total"), "print_it(total);\n")]),
-        // A name above the text was none of its lines.
+        // A file name above the text is not one of the file's lines.
         (
             "src/main.rs\nlet total = sum(new_values);\n",
             &[text("src/main.rs\nlet total = sum(values);\n", "let total = sum(new_values);\n")],
         ),
-        // A line that looks blank is none that was to go, and none that the edit would have brought.
+        // A line that looks blank counts neither as removed nor as added by the edit.
         ("\nalpha(2);\nbeta(3);\n", &[text("alpha(1);\n\u{200b}\nbeta(3);\n", "alpha(2);\nbeta(3);\n")]),
         ("alpha(1);\n\nbeta(3);\n", &[text("alpha(1);\nbeta(3);\ngamma(5);\n", "alpha(1);\n\nbeta(3);\n")]),
     ]), @r#"
@@ -441,7 +442,7 @@ fn what_was_to_go_and_is_still_there_makes_an_edit_doubtful() {
 #[test]
 fn a_new_text_in_or_near_what_is_like_the_old_one() {
     insta::assert_snapshot!(check(&[
-        // As far from the asked line as the place of the old text, and beyond it.
+        // The new text is as far from the named line as the place of the old text is, or farther.
         (
             "new_text(here);\ntwo();\nthree();\nfour();\nold_text(there);\n",
             &[lines(3, 3, "old_text( there );\n", "new_text(here);\n")],
@@ -513,7 +514,7 @@ fn an_earlier_patch_is_told_only_where_it_matters() {
         // It stands below already, or above, in part of a line.
         ("alpha\nbeta x\n", &[text("alpha", "beta"), lines(2, 2, "beta", "delta")]),
         ("beta x\nalpha\n", &[text("alpha", "beta"), lines(1, 1, "beta", "delta")]),
-        // Blanks tell nothing.
+        // Text with only blanks proves nothing.
         ("alpha\n", &[text("alpha", "one\n\n\n\ntwo"), text("\n\n\n", "x")]),
     ]), @r#"
     nothing
@@ -552,7 +553,7 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
     let long_fence = format!("```bash {}\n$ run the_program\n", "x".repeat(200));
     let names = "src/lib.rs\nsrc/main.rs\nsrc/main.js\n";
     insta::assert_snapshot!(check(&[
-        // Blank lines below a name are none of the file's.
+        // Blank lines below a file name are not from the file.
         ("intro\n\nSome text of it.\n", &[text("src/lib.rs\n\nSome text of it.\n", "x")]),
         // A name may be another one, or one that was mistyped.
         ("src/lib.rs\nSome text of it.\nend\n", &[text("src/main.rs\nSome text of it.\n", "x")]),
@@ -560,12 +561,12 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
         ("src/the_first.rs\nSome text of it.\n", &[text("src/the_final.rs\nSome text of it.\n", "x")]),
         ("src/the_first.rs\nSome text of it.\n", &[text("src/the_first.py\nSome text of it.\n", "x")]),
         ("lib/a.c\nSome text of it.\n", &[text("src/the_first.py\nSome text of it.\n", "x")]),
-        // Names alone.
+        // The text has only file names.
         (names, &[text("```\nsrc/main.rs\n```\n", "x")]),
         // The fences of the file, or others around its text.
         ("```bash\n$ run the_program\n```\n", &[text("```\n$ run the_program\n```\n", "x")]),
         (&long_fence, &[text("```\n$ run the_program\n", "x")]),
-        // A line that was copied twice, beside one that begins like it.
+        // A line that was copied twice, next to a line that begins like it.
         ("// Words.\n//\nfn some_function() {\n", &[text("//\n//\nfn some_function() {\n", "x")]),
         (
             "first_line();\nlast_line();\nlast_line();\nend\n",
@@ -609,12 +610,12 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
 fn a_range_that_meets_the_text_is_too_short_or_meant_as_it_is() {
     let blank = "one();\n\ntext(1);\nend\n";
     insta::assert_snapshot!(check(&[
-        // The new text has the blank line as well, or lacks it.
+        // The new text also has the blank line, or lacks it.
         (blank, &[lines(3, 3, "\ntext(1);\n", "\ntext(2);\n")]),
         (blank, &[lines(3, 3, "\ntext(1);\n", "text(2);\n")]),
-        // It is the line all the same where the text stands elsewhere.
+        // It is the same line even if the text stands elsewhere.
         ("text(1);\nend\n\ntext(1);\n", &[lines(1, 1, "\ntext(1);\n", "\ntext(2);\n")]),
-        // Lines are broken elsewhere than in the range, next to it or far from it.
+        // Lines with other line breaks than the text stand next to the range, or far from it.
         ("word word\nword\nword word\n", &[lines(1, 2, "word\nword word\n", "x")]),
         ("word word\nword\nother\nword\nword word\n", &[lines(1, 2, "word\nword word\n", "x")]),
     ]), @r#"
@@ -629,14 +630,14 @@ fn a_range_that_meets_the_text_is_too_short_or_meant_as_it_is() {
 #[test]
 fn lines_that_differ_are_told_by_their_number() {
     insta::assert_snapshot!(check(&[
-        // Blanks at the end of a line do not count.
+        // Blanks at line ends do not count.
         ("alpha(1);\nbeta(3);\n", &[lines(1, 2, "alpha(1);  \nbeta(2);\n", "x")]),
         // The first line may begin, and the last may end, inside a line.
         (
             "let a = start(\n    middle(one),\n    finish(two));\n",
             &[text("start(\n    middle(one),\n    finsh(two)", "x")],
         ),
-        // The last line has no end.
+        // The last line has no terminator.
         ("one();\nlast_value = compute(1, 2)", &[text("last_value = compute(1, 3)", "x")]),
     ]), @r#"
     one 1-2# Fuzzy from 2

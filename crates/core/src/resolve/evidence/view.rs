@@ -1,4 +1,4 @@
-//! Makes evidence of what a search finds, with excerpts of the file.
+//! Makes evidence from search results, with excerpts of the file.
 
 use super::super::distinguishing::distinguishing_lines;
 use super::super::plan::Claim;
@@ -12,34 +12,36 @@ use crate::scanned::Scanned;
 use crate::show::excerpt;
 use crate::source::{Source, read_range};
 
-/// The most places that are shown with their text.
+/// The maximum number of places that are shown with their text.
 const MAX_SHOWN: usize = 3;
-/// The most lines and bytes of an excerpt.
+/// The maximum number of lines, and of bytes, of an excerpt.
 const MAX_LINES: u64 = 20;
 const MAX_BYTES: usize = 2000;
-/// The number of characters of an excerpt before the one that differs, where a line is too long to be shown
-/// whole.
+/// The number of characters that an excerpt shows before the first one that differs, if the line is too long
+/// to be shown whole.
 const CHARS_BEFORE: u64 = 40;
-/// The most bytes that are hashed to look for lines with a remembered digest.
+/// The maximum number of bytes that are hashed to look for lines with a remembered digest.
 const MAX_HASHED: u64 = 32 * 1024 * 1024;
 
-/// The place at which lines first differ from a text: the line, and the character in it, from 1.
+/// The place at which lines first differ from a text: the line, and the number of the character in it, from
+/// 1.
 pub(super) type Difference = (LineNumber, u64);
 
-/// The sources of evidence.
+/// The inputs from which evidence is collected.
 pub(super) struct View<'a, S: ?Sized> {
     pub(super) file: Scanned<'a, S>,
     pub(super) options: MatchOptions,
     /// The part of the file that is searched.
     pub(super) window: &'a LineWindow,
-    /// The replacements by the patches of the request that did not fail.
+    /// The replacements of the request's patches that did not fail.
     pub(super) claims: &'a [&'a Claim],
     /// The new text of each patch.
     pub(super) new_strings: &'a [&'a str],
 }
 
 impl<S: Source + ?Sized> View<'_, S> {
-    /// Looks into a text that is not in the lines that were named, or nowhere.
+    /// Collects evidence about a text that is not in the named lines or, without named lines, not in the
+    /// file.
     pub(super) fn mismatch(
         &self,
         at: At,
@@ -84,7 +86,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(if places.is_empty() { Evidence::Nothing(None) } else { Evidence::Several(places) })
     }
 
-    /// Looks into a range that does not have its digest.
+    /// Collects evidence about a range that does not have its expected digest.
     pub(super) fn range_hash(
         &self,
         lines: LineRange,
@@ -112,7 +114,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             text.digest = None;
         }
         let digest = if hit.is_text() {
-            // What stands there is what was sent, so that it need not be shown.
+            // The text there is the text that was sent, so it need not be shown.
             Some(self.digest(lines)?)
         } else {
             text.as_ref().and_then(|text| text.digest)
@@ -121,9 +123,9 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(MatchPlace { lines, how: hit.how, digest, text, differs_at, context: None })
     }
 
-    /// Makes an excerpt of the lines that has the place at which they differ: from their first line on if
-    /// they all fit, else from the line before that place; if that is too much, from the line itself; and if
-    /// that is too long, from some characters before.
+    /// Makes an excerpt of the lines that includes the place `at` which they differ. It starts at their first
+    /// line if they all fit, else at the line before that place; if that line fills the excerpt, at the line
+    /// of the place; and if this one is too long, at some characters before the place.
     pub(super) fn excerpt(&self, lines: LineRange, at: Option<Difference>) -> Result<Excerpt, S::Error> {
         let from = |start, from_char| excerpt(self.file, lines, (start, from_char), MAX_LINES, MAX_BYTES);
         let head = from(lines.start(), 1)?;
@@ -141,8 +143,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         from(line, character.saturating_sub(CHARS_BEFORE).max(1))
     }
 
-    /// Returns the place at which the lines first differ from `old`; `None` if they do not before one of the
-    /// two ends.
+    /// Returns the place at which the lines first differ from `old`; `None` if no line differs, or the lines
+    /// are not all in the window.
     pub(super) fn difference(&self, lines: LineRange, old: &str) -> Option<Difference> {
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let there = (lines.start().index()..).zip(self.window.text_of(lines));
@@ -154,13 +156,14 @@ impl<S: Source + ?Sized> View<'_, S> {
         })
     }
 
-    /// Returns the digest of some lines.
+    /// Returns the digest of lines of the file.
     fn digest(&self, lines: LineRange) -> Result<Digest, S::Error> {
         self.file.digest_of(self.file.bytes_of(lines)?)
     }
 }
 
-/// Finds ranges of as many lines as `lines` that have the wanted digest.
+/// Finds ranges of as many lines as `lines` that have a wanted digest. Returns the [`CLOSEST`] ranges that
+/// are closest to `lines`; none if too much would have to be hashed.
 pub(super) fn with_digest<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,

@@ -1,4 +1,4 @@
-//! The slips that are found in new text: [`review`], [`review_new_file`].
+//! Finds slips in new text: [`review`], [`review_new_file`].
 
 use std::collections::HashSet;
 
@@ -12,16 +12,16 @@ use crate::slip::{Blanks, Finding, Slip, TextKind};
 pub(in crate::resolve) enum NamedBy<'a> {
     /// By this text alone.
     Text(&'a str),
-    /// By lines and this text of them.
+    /// By lines and their text, which is this.
     Quoted(&'a str),
     /// By lines and their digest.
     Digest,
-    /// Between two lines.
+    /// The text is inserted between two lines.
     Insertion,
 }
 
-/// Reviews new text for a place. `written` is what stands there in the end: lines that the second tier keeps
-/// are the file's.
+/// Reviews new text for a place. `written` is the text that the edit leaves there; it differs from `new`
+/// where lines found in the second tier keep the file's bytes.
 pub(in crate::resolve) fn review(
     way: NamedBy<'_>,
     new: &str,
@@ -98,8 +98,8 @@ impl Review<'_> {
         self.lines.len().saturating_sub(1)
     }
 
-    /// Finds an empty line that only unequal line ends leave or make. A text that gets nothing but line ends
-    /// is meant to.
+    /// Finds an empty line that is left, or made, only because one of the two texts ends with a line end and
+    /// the other does not. A text that only gets more line ends is not a slip.
     fn empty_line(&self) -> Option<Finding> {
         let NamedBy::Text(old) = self.way else { return None };
         let (before, after) = (&self.place.before, &self.place.after);
@@ -142,8 +142,8 @@ impl Review<'_> {
         if are_sure || count_up || is_in_text && are_own { Self::at(Slip::Number, 0) } else { None }
     }
 
-    /// Finds an empty line at either end. Between blocks one is usual, unless only one end has it and text
-    /// touches both.
+    /// Finds an empty line at either end of the new text. Between blocks an empty line is usual, unless only
+    /// one end has it and both ends touch text.
     fn blank_ends(&self) -> Option<Finding> {
         let (first, last) = (self.lines.first()?.trim(), self.lines.last()?.trim());
         if self.lines.iter().all(|line| line.trim().is_empty()) {
@@ -154,7 +154,7 @@ impl Review<'_> {
         let (above, below) = (self.place.above.last(), self.place.below.first());
         let text = self.lines.iter().find(|line| !line.trim().is_empty())?;
         let (is_first, is_last) = if self.way == NamedBy::Insertion {
-            // Text at the top has nothing above, and what ends a block needs no empty line before it.
+            // At the top of a file nothing is above. A line that ends a block needs no empty line before it.
             let ends_block = below.is_some_and(|below| indentation(below).len() < indentation(text).len());
             let is_below = is_text(below) && !ends_block;
             (
@@ -180,19 +180,20 @@ impl Review<'_> {
         }
     }
 
-    /// Finds lines that stand right above or below already: but for what it has in common with the old text,
-    /// the new one begins or ends as the text around it does.
+    /// Finds lines that already stand directly above or below: without its head and tail in common with the
+    /// old text, the new text begins with the lines above it, or ends with the lines below it.
     fn repeats(&self) -> Option<Finding> {
         let own = self.place.own.as_deref()?;
         let (head, tail) = common_ends(own, &self.lines);
         let added = self.lines.get(head..self.lines.len() - tail)?;
         let before: Vec<&String> = self.place.above.iter().chain(own.get(..head)?).collect();
         let after: Vec<&String> = own.get(own.len() - tail..)?.iter().chain(&self.place.below).collect();
-        // The next bracket that closes stands further left, so the same one again is suspicious.
+        // A closing bracket is usually followed by one further left, so a repeated identical one is
+        // suspicious.
         let closes = |line: &str| line.trim().starts_with(['}', ')', ']']);
         let tells =
             |lines: &[&str]| lines.iter().any(|line| closes(line) || line.chars().any(char::is_alphanumeric));
-        // The first line of a text inside a line is whole if it ends, and the last one if it begins.
+        // New text can begin or end inside a line of the file; only whole lines are compared.
         let is_ended = self.place.ends_line || self.way == NamedBy::Insertion;
         let has_several = self.lines.len() > 1;
         let is_first_whole =
@@ -219,7 +220,7 @@ impl Review<'_> {
         let own = self.place.own.as_deref().filter(|_| self.way == NamedBy::Digest)?;
         let surplus = self.lines.get(own.len()..).filter(|surplus| !surplus.is_empty() && !own.is_empty())?;
         let below = self.place.below.get(..surplus.len())?;
-        // Lines of brackets alone tell nothing.
+        // Lines with only brackets do not count.
         let mut pairs =
             surplus.iter().zip(below).filter(|(new, below)| new.trim() != below.trim() || is_telling(new));
         pairs.clone().next()?;
@@ -238,9 +239,10 @@ impl Review<'_> {
         Self::at(Slip::IndentedTwice { of_file, of_text, is_of_next }, 0)
     }
 
-    /// Finds other indentation where the request did not quote the old one: tabs for spaces; each line
-    /// indented otherwise than the like line that it replaces; or the first one otherwise than all around
-    /// it.
+    /// Finds changed indentation that is hardly meant: tabs in a file of spaces, or the reverse; a first line
+    /// that lost its indentation; if the request does not quote the old text, also each line indented
+    /// differently from the similar line that it replaces, or the first line differently from the lines
+    /// around it.
     fn indentation(&self) -> Option<Finding> {
         let own = self.place.own.as_deref().filter(|_| self.place.starts_line)?;
         let texts = |line: &&str| !line.trim().is_empty();
@@ -267,7 +269,7 @@ impl Review<'_> {
             return None;
         }
         if self.way != NamedBy::Digest {
-            // The first line lost what the next one kept.
+            // The first line lost the indentation that the next line kept.
             let is_lost = first_new.1 == first_new.1.trim_start()
                 && are_alike(first_new.1, first_old)
                 && old.get(1).zip(new.get(1)).is_some_and(|(old, (_, new))| {
@@ -292,12 +294,12 @@ impl Review<'_> {
         let is_odd =
             fences(&mut self.lines.iter().copied()) % 2 != fences(&mut own.iter().map(String::as_str)) % 2;
         let (first, last) = (*self.lines.first()?, *self.lines.last()?);
-        // In Markdown a fence that is closed belongs to the text, unless it holds the whole file.
+        // In Markdown, a closed pair of fences belongs to the text, unless it encloses the whole file.
         let is_all = self.place.all().next().is_none()
             && matches!(first.trim(), "```markdown" | "```md")
             && last.trim() == "```";
         let may_be_mark = is_odd || is_all || self.kind != TextKind::Markdown;
-        // A text between tags, where nothing else has any.
+        // The text is enclosed in a pair of tags, and no line in or near it has tags.
         let tag = |line: &str| {
             line.trim().strip_prefix('<').and_then(|line| line.strip_suffix('>')).map(str::to_owned)
         };
@@ -315,7 +317,7 @@ impl Review<'_> {
         if let Some((index, _)) = found {
             return Self::at(Slip::Mark, index);
         }
-        // Each line begins with the sign of a line of a patch, and none around does.
+        // Each line begins with the `+` or `-` of a patch, and no line around does.
         let is_signed =
             |line: &str| line.starts_with(['+', '-']) && !line.starts_with("--") && !line.starts_with("++");
         let has = |sign: char| self.lines.iter().any(|line| line.starts_with(sign));
@@ -331,7 +333,8 @@ impl Review<'_> {
         if is_patch { Self::at(Slip::Mark, 0) } else { None }
     }
 
-    /// Whether a line ends in a token of a model, or in a tag that neither the new text nor the file opens.
+    /// Whether a line ends in a control token of a language model, or in a closing tag that neither the new
+    /// text nor the lines around it open.
     fn is_tag(&self, line: &str) -> bool {
         const TOKENS: [&str; 5] = ["[/INST]", "<end_of_turn>", "<eos>", "<start_of_turn>", "|>"];
         let line = line.trim();
@@ -355,7 +358,7 @@ impl Review<'_> {
         }
         let is_strange = !self.place.all().any(|line| line.contains('\\'));
         let is_known = own.iter().any(|own| spelled_ends(own) > 0);
-        // The text may stand inside quotes of the file.
+        // The text can begin inside quotes that the file opens.
         let before = |index: usize| if index == 0 { self.place.before.as_str() } else { "" };
         let texts = self.lines.iter().filter(|line| !line.trim().is_empty());
         let has_tab = |line: &&&str| line.trim_start().starts_with("\\t");
@@ -363,7 +366,7 @@ impl Review<'_> {
         let is_alone = texts.count() == 1 || are_tabbed;
         let is_spelled = |(index, line): &(usize, &&str)| {
             let before = before(*index);
-            // A command of TeX begins so, too.
+            // A TeX command can also begin with `\n`.
             let is_command = line.trim_start().starts_with("\\n");
             let spelled = spelled_ends(&format!("{before}{line}")).saturating_sub(spelled_ends(before));
             let is_quoted = is_strange && has_escaped_quotes(&format!("{before}{line}"));
@@ -377,7 +380,8 @@ impl Review<'_> {
         Self::at(Slip::Escaped, index)
     }
 
-    /// Whether entities stand for signs that the old text has, or are the only markup here.
+    /// Whether entities stand for characters that the old text has, or are the only markup in and around the
+    /// new text.
     fn has_entities(&self, own: &[String]) -> bool {
         const ENTITIES: [(&str, char); 4] = [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&amp;", '&')];
         let (mut signs, is_tag) =
@@ -385,7 +389,7 @@ impl Review<'_> {
         for (entity, sign) in ENTITIES.into_iter().filter(|(entity, _)| self.new.contains(entity)) {
             let has = |what: &str| own.iter().any(|own| own.contains(what));
             let stands = own.iter().any(|own| own.contains(sign)) && !has(entity);
-            // In markup a bare `&` is an error that may be mended.
+            // In markup a bare `&` is an error, and the edit may correct it.
             if stands && !self.place.all().any(|line| line.contains("&amp;") || sign == '&' && is_tag(line)) {
                 return true;
             }
@@ -406,7 +410,7 @@ impl Review<'_> {
             .any(|quote| inner.len() > 1 && inner.starts_with(quote) && inner.ends_with(quote));
         let is_list = self.place.all().any(|line| line.trim_start().starts_with(['[', '"', '\'']));
         let is_there = self.place.all().any(|line| !line.trim().is_empty());
-        // A list inside a line is an expression.
+        // A list inside a line is an expression, not a list of lines sent by mistake.
         let is_line = self.place.before.trim().is_empty() && self.place.after.trim().is_empty();
         if is_quoted && is_there && is_line && !is_list { Self::at(Slip::List, 0) } else { None }
     }
@@ -422,7 +426,7 @@ impl Review<'_> {
             !text.is_empty() && line.get(text.len()..).and_then(Blanks::of).is_some_and(matter)
         };
         let old = self.place.own.as_deref()?;
-        // If the quote shows the blanks at the end, dropping them is meant.
+        // If the request quotes the blanks at the end, it drops them on purpose.
         let quoted = match self.way {
             NamedBy::Text(quoted) | NamedBy::Quoted(quoted) => lines_of(quoted),
             _ => Vec::new(),
@@ -438,7 +442,8 @@ impl Review<'_> {
         Self::at(Slip::LostBlanks, index)
     }
 
-    /// Finds lines that are joined. A line end alone is replaced in order to join them.
+    /// Finds lines that the edit joins by accident. An old text of only line ends is replaced on purpose to
+    /// join lines.
     fn joined(&self) -> Option<Finding> {
         let NamedBy::Text(old) = self.way else { return None };
         let goes_whole = self.new.is_empty() && self.place.starts_line;
@@ -447,7 +452,8 @@ impl Review<'_> {
         if is_joined { Self::at(Slip::Joined, self.last()) } else { None }
     }
 
-    /// Finds a place that begins a line, if the new text puts other lines between it and the rest.
+    /// Finds a line that is torn: the place begins the line, and the new text adds lines between it and the
+    /// rest of the line.
     fn torn(&self) -> Option<Finding> {
         let NamedBy::Text(old) = self.way else { return None };
         let ends = |text: &str| text.matches('\n').count();
@@ -470,7 +476,8 @@ impl Review<'_> {
     }
 }
 
-/// Returns how many lines two texts have in common at their beginning, and how many others at their end.
+/// Returns the number of lines that two texts have in common at their beginning, and of further lines at
+/// their end.
 fn common_ends(one: &[String], other: &[&str]) -> (usize, usize) {
     let head = one.iter().zip(other).take_while(|(one, other)| one == *other).count();
     let rest = one.len().min(other.len()) - head;
@@ -478,8 +485,8 @@ fn common_ends(one: &[String], other: &[&str]) -> (usize, usize) {
     (head, tail.count())
 }
 
-/// Returns the number with which a line begins, as programs show lines, and whether it can hardly be anything
-/// else.
+/// Returns the line number with which a line begins, in a notation of programs that show lines, and whether
+/// it can hardly be anything else.
 fn number(line: &str) -> Option<(u64, bool)> {
     let NumberedLine { number, before, .. } = numbered(line)?;
     match before {
@@ -501,7 +508,8 @@ fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```") || line.trim() == "~~~"
 }
 
-/// Whether a line begins or ends a part of a patch or a conflict.
+/// Whether a line is a marker of a patch or a merge conflict, or the header of a file as the read tool shows
+/// it.
 fn is_patch_mark(line: &str) -> bool {
     ["<<<<<<<", ">>>>>>>", "*** Begin Patch", "*** End Patch", "*** End of File", "*** Update File", "@@ -"]
         .into_iter()
@@ -509,16 +517,15 @@ fn is_patch_mark(line: &str) -> bool {
         || line.starts_with('/') && line.contains(" lines ") && line.contains(" file_hash ")
 }
 
-/// Whether all quotes of a line are double ones with a backslash, two at least.
+/// Whether a line has at least two `\"`, and no other quotes, slashes or backslashes.
 fn has_escaped_quotes(line: &str) -> bool {
     line.matches("\\\"").count() > 1 && !line.replace("\\\"", "").contains(['"', '\'', '`', '/', '\\'])
 }
 
-/// Counts line ends, tabs at the beginning, and characters by number (`\u00e9`) that are spelled out, and
-/// stand in no quotes.
+/// Counts escape sequences: `\n` and `\u00e9` outside quotes, and a `\t` at the beginning.
 fn spelled_ends(line: &str) -> usize {
     let mut count = usize::from(line.trim_start().starts_with("\\t"));
-    // For each quote, whether it is open.
+    // Whether each kind of quote is open.
     let mut open = [(b'"', false), (b'\'', false), (b'`', false)];
     for (at, byte) in line.bytes().enumerate() {
         for (quote, is_open) in &mut open {
@@ -541,8 +548,9 @@ fn is_telling(line: &str) -> bool {
     line.chars().filter(|c| c.is_alphanumeric()).count() >= 2
 }
 
-/// Whether two lines are alike: 60 % of the pairs of characters are in both, letter case and blanks aside
-/// (Dice coefficient).
+/// Whether two lines are alike: at least 60 % of their pairs of adjacent characters are in both (Dice
+/// coefficient), regardless of letter case and the length of blanks. Each line must have two letters or
+/// digits.
 fn are_alike(one: &str, other: &str) -> bool {
     let pairs = |line: &str| -> Vec<(char, char)> {
         let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();

@@ -1,8 +1,9 @@
-//! Looks for slips in new text: line numbers that were copied along, an empty line that nobody meant, a line
-//! that stands there twice.
+//! Looks for slips (probable mistakes of the client) in new text, such as copied line numbers, an unintended
+//! empty line, or a line that would stand there twice.
 //!
-//! A certain slip is a reason to refuse the request, and a likely one a warning. [`review`] is pure: it gets
-//! the few lines that it compares. `benches/edits` measures how often it is wrong about right edits.
+//! For a certain slip the request is rejected; for a likely slip the reply has a warning. [`review`] is pure:
+//! the caller passes the few lines that it compares. `benches/edits` measures how often it objects to correct
+//! edits.
 
 mod findings;
 mod surroundings;

@@ -1,4 +1,4 @@
-//! The lines around a place and in it, which a review compares with new text: [`Surroundings`].
+//! Reads the lines in and around a place, which a review compares with new text: [`Surroundings`].
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,39 +7,41 @@ use crate::line::{LineNumber, LineRange};
 use crate::scanned::Scanned;
 use crate::source::{Source, read_range};
 
-/// The lines around a place and in it, without their ends.
+/// The lines in and around a place, without their terminators.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::resolve) struct Surroundings {
     /// The number of the first line of the place.
     pub(super) first: u64,
-    /// At most eight lines above, in file order.
+    /// At most eight lines above the place, in file order.
     pub(super) above: Vec<String>,
-    /// The lines of the place, as far as they belong to it; `None` if they are too many, or too long.
+    /// The lines of the place, of the first and last only the part inside it. `None` if the lines are too
+    /// many or too long, or do not decode.
     pub(super) own: Option<Vec<String>>,
-    /// At most eight lines below.
+    /// At most eight lines below the place, in file order.
     pub(super) below: Vec<String>,
     /// The text before the place in its first line.
     pub(super) before: String,
-    /// The text behind it in its last line.
+    /// The text after the place in its last line.
     pub(super) after: String,
-    /// Whether it begins where a line does.
+    /// Whether the place begins at the beginning of a line.
     pub(super) starts_line: bool,
-    /// Whether it ends where a line does, and the line is ended.
+    /// Whether the place ends at the end of a line, and this line has a terminator.
     pub(super) ends_line: bool,
-    /// Whether it is a part of its last line, other text or blanks behind it.
+    /// Whether other text, or blanks, follow the place in its last line.
     pub(super) is_cut: bool,
 }
 
-/// The number of lines that are compared above and below.
+/// The maximum number of lines that are compared above, and below.
 const AROUND: u64 = 8;
-/// The most lines in a place that are compared, and the most bytes of them and the lines around.
+/// The maximum number of lines of a place that is compared, and of bytes of the place and the lines around
+/// it.
 const MOST: (u64, u64) = (2_000, 256 * 1024);
-/// The most bytes of a line that are compared.
+/// The maximum length in bytes of a line that is compared.
 const LONGEST: usize = 4_096;
 
 impl Surroundings {
-    /// Reads the lines around the bytes from `start` to `end`, which are on these lines. Nothing is compared
-    /// of a place that is too large. Fails only as the source does.
+    /// Reads the lines in and around a place: the bytes from `start` to `end`, which are on `lines`. If the
+    /// place is too large, the result has no lines. The only errors are those of the source.
     pub(in crate::resolve) fn of<S: Source + ?Sized>(
         file: Scanned<'_, S>,
         lines: LineRange,
@@ -88,12 +90,13 @@ impl Surroundings {
         Ok(place)
     }
 
-    /// Returns the text before the place in its first line, if that is nothing but blanks.
+    /// Returns the text before the place in its first line if it has only whitespace; otherwise an empty
+    /// text.
     pub(in crate::resolve) fn indentation(&self) -> &str {
         if self.before.trim().is_empty() { &self.before } else { "" }
     }
 
-    /// Returns the lines that belong to the place only in part.
+    /// Returns the first and last of `lines`, as far as they belong to the place only in part.
     pub(in crate::resolve) fn cut_lines(&self, lines: LineRange) -> Vec<LineNumber> {
         let first = (!self.starts_line).then(|| lines.start());
         let last = LineNumber::new(lines.end()).filter(|last| self.is_cut && Some(*last) != first);
@@ -104,14 +107,14 @@ impl Surroundings {
         self.own.as_deref().unwrap_or_default()
     }
 
-    /// Iterates over all lines in and around the place.
+    /// Iterates over all lines around and in the place, in file order.
     pub(super) fn all(&self) -> impl Iterator<Item = &str> {
         self.above.iter().chain(self.own()).chain(&self.below).map(String::as_str)
     }
 }
 
-/// Returns lines without what stands before and after in the first and the last one; `None` where that cannot
-/// be told, as next to a character that shares its bytes.
+/// Returns lines without the text `before` in the first and `after` in the last. Returns `None` if these are
+/// not there, as when the place begins or ends within a byte sequence of two characters.
 fn within(mut lines: Vec<String>, before: &str, after: &str) -> Option<Vec<String>> {
     if let Some(last) = lines.last_mut() {
         *last = last.strip_suffix(after)?.to_owned();

@@ -1,4 +1,4 @@
-//! The tests of what a review finds, and of what it lets pass.
+//! Tests what a review finds, and what it lets pass.
 
 use super::*;
 use crate::encoding::Label;
@@ -10,7 +10,7 @@ use crate::scan::Scanner;
 use crate::scanned::Scanned;
 use crate::slip::{Slip, TextKind};
 
-/// Says what was found: the slip for which a request is refused, or the likely ones.
+/// Returns what was found: the certain slip for which the request is rejected, or the likely slips.
 fn report(file: Scanned<'_, [u8]>, resolution: Resolution) -> String {
     let plan = match resolution {
         Ok(plan) => plan,
@@ -93,7 +93,8 @@ fn an_empty_line_by_unequal_line_ends_is_refused() {
         (tree("lm", "LM\n"), "refused EmptyLine\"\""),
         (patched("a\n  elm\nb\n", &[text("elm", "")]), "refused EmptyLine\"  \""),
         (patched("a\nelm  \nb\n", &[text("elm", "")]), "refused EmptyLine\"\""),
-        // Equal ends, nothing but a line end more, text around, no line end in the file or one in front.
+        // No `EmptyLine`: equal ends, only an additional line end, text around, no line end in the file, or
+        // one before the text.
         (tree("elm\n", ""), ""),
         (tree("elm\n", "ELM\n\n"), "BlankLast in 3 and 0"),
         (tree("elm", "elm\n"), ""),
@@ -102,14 +103,14 @@ fn an_empty_line_by_unequal_line_ends_is_refused() {
         (patched("a\nb", &[text("b", "")]), ""),
         (patched("a\nb", &[text("b", "c\n")]), ""),
         (patched("a\n\nb\n", &[text("a", "c\n")]), "refused EmptyLine\"\""),
-        // Every occurrence, if all are at the end of a line.
+        // With several occurrences, all must be at the end of a line.
         (patched("a;\nb;\n", &[Patch::text(";", "\n").all()]), "refused EmptyLine\"\""),
         (patched("a;b;\n", &[Patch::text(";", ";\n").all()]), ""),
         (patched("a;b;\n", &[Patch::text(";", "\n").all()]), "EmptyLine in 3 and 0"),
     ]);
 }
 
-/// If it were looked through once for each of its signs or lines, this would take minutes.
+/// If the review scanned the text once for each of its characters or lines, this test would take minutes.
 #[test]
 fn a_long_text_is_looked_through_once() {
     for piece in ["a.b:1,", r"\n", "a/b-", "\\\"", "</a>", "\n"] {
@@ -136,7 +137,7 @@ fn numbers_of_a_read_are_found() {
         (tree("elm", "a/b.txt:2:ELM"), "Number in 2 and 0"),
         (tree("elm\nfir\n", "8: ELM\n9: FIR\n"), "Number in 2 and 0"),
         (tree("elm", "/a/b.txt:2:ELM"), "refused Numbers\"\""),
-        // The file has such lines, or these are none.
+        // The file has such lines, or the new lines hardly have line numbers.
         (patched("1\ta\n2\tb\n", &[text("2\tb", "2\tB")]), ""),
         (tree("elm", "8: ELM"), ""),
         (tree("elm", "2 ELM"), ""),
@@ -181,7 +182,7 @@ fn indentation_that_is_there_twice_or_another_is_found() {
         (vec![text("b\n", "    b2\n")], "twice (4, 0) (4, 0) in 2 and 0"),
         (vec![text("c", "\tif c {\n\t\tc\n\t}")], "twice (0, 1) (0, 1) in 3 and 0"),
         (vec![text("a\n", "a\nz\n"), text("c", "  c")], "twice (0, 1) (2, 0) in 4 and 0"),
-        // The old text has these blanks, or there is text before it.
+        // No slip: the old text has these blanks, or other text precedes it.
         (vec![text("    b\n", "    b2\n")], ""),
         (vec![text("(b)", " (b)")], ""),
         (vec![text("c", "c  ")], ""),
@@ -203,7 +204,7 @@ fn indentation_that_is_there_twice_or_another_is_found() {
         ),
         (patched(tabs, &[text("\tb", "    c")]), "other (0, 1) (4, 0) in 3 and 0"),
         (inserted(tabs, 2, "    c\n"), "other (0, 1) (4, 0) in 3 and 0"),
-        // A block that only moves, and what the request quotes.
+        // No slip: a block that is only moved, and a text that the request quotes.
         (patched(deep, &[bytes(2, 3, "    h = 1\n    p = 80\n", "  h = 1\n  p = 80")]), ""),
         (patched(deep, &[text("    p = 80", "  p = 90")]), ""),
     ]);
@@ -245,7 +246,7 @@ fn marks_of_the_message_and_spelled_out_text_are_found() {
         (patched("\\node\nb\n", &[text("b", "\\new")]), ""),
         (tree("elm", "[\"E\", \"A\"]"), "List in 2 and 0"),
         (tree("elm", "['E']"), "List in 2 and 0"),
-        // Inside of a line, or of its quotes.
+        // No slip: inside a line, or inside its quotes.
         (patched("x = None\n", &[text("None", "['E']")]), ""),
         (patched("print('a b')\n", &[text("a b", "a\\nb\\n")]), ""),
         (patched("a - 1\n", &[text("- 1", "+ 1")]), ""),
@@ -286,7 +287,7 @@ fn joined_torn_and_shortened_lines_are_found() {
         (kind("a  \nb\n", TextKind::Markdown, lines(1, 2, "a\nb", "a\nc")), ""),
         (kind("a  \nb\n", TextKind::Plain, text("a\n", "c\n")), ""),
     ]);
-    // The line end that ends the line before is none of the new text.
+    // The terminator that is added to the line before does not count as a line of the new text.
     let scan = scan(b"a");
     let file = Scanned::new(b"a".as_slice(), &scan);
     let appended = append(file, None, "\nb", Some(TextKind::Plain)).unwrap();
