@@ -1,7 +1,7 @@
-//! A [`Failure`] as text for a model or as JSON for a program, always shorter than [`LIMIT`] characters.
+//! Renders a [`Failure`] as text for a model or as JSON for a program, in fewer than [`LIMIT`] characters.
 //!
-//! A problem is told in full, with the text of its places as a read shows it, while there is room; the later
-//! ones in short, by code, part and places; and the rest is counted.
+//! As many of the first problems as fit are rendered in full, with the text of their places as a read shows
+//! it. The following ones have a short form: code, part of the call, and places. The rest are only counted.
 
 use std::fmt::Write as _;
 
@@ -13,36 +13,38 @@ use super::escape::{json_text, on_one_line, path_by_itself};
 use crate::clients::{self, Capacity};
 use crate::problem::{Failure, Later, Problem, UndoConflict};
 
-/// An error is shorter than this many characters, whatever the call held.
+/// A rendered failure is shorter than this many characters, whatever the call contains.
 pub const LIMIT: usize = 8_000;
 
-/// The fewest characters that a problem takes. It bounds how many problems are tried.
+/// The minimum number of characters of a rendered problem. It bounds how many problems are tried.
 const LEAST_PROBLEM: usize = 20;
 
-/// A text of more bytes than this has too many characters in any case, so that writing on is useless.
+/// The maximum bytes of [`LIMIT`] characters. Rendering stops beyond it, since the text is too long in any
+/// case.
 const HOPELESS: usize = 4 * LIMIT;
 
-/// The most bytes of the file's text in one problem.
+/// The maximum bytes of file text in one problem.
 const TEXT: usize = 4_000;
 
-/// The most places of a problem that is told in short.
+/// The maximum number of places of a problem in short form.
 const FEW: usize = 2;
 
-/// The hint of a problem in short form, which lacks the text that its own hint goes by.
+/// The hint of a problem in short form. The problem's own hint would refer to text that the short form leaves
+/// out.
 const UNSEEN: &str = "read these lines again, and send them with the range_hash of that read";
 
-/// The amount of a failure that is told.
+/// The amount of detail in which a failure is rendered.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// The first problems, which are said in full.
+    /// The number of problems, from the first on, that are rendered in full.
     full: usize,
-    /// The problems that are told at all.
+    /// The number of problems that are rendered at all, in full or in short form.
     shown: usize,
-    /// The most characters of a reason, hint, path or line.
+    /// The maximum number of characters of a reason, hint, path or line.
     words: usize,
 }
 
-/// The form in which one problem is told.
+/// The form in which one problem is rendered.
 #[derive(Clone, Copy)]
 struct Form {
     is_full: bool,
@@ -56,7 +58,7 @@ pub fn text(failure: &Failure) -> String {
     fit(failure, None, text_in).0
 }
 
-/// Renders the failure as text for a client that shows so much of it.
+/// Renders the failure as text that is no longer than the client shows (`capacity`).
 #[must_use]
 pub fn text_within(failure: &Failure, capacity: &Capacity) -> String {
     fit(failure, Some(capacity), text_in).0
@@ -68,14 +70,14 @@ pub fn json(failure: &Failure) -> String {
     fit(failure, None, |failure, extent| json_text(&json_in(failure, extent))).0
 }
 
-/// Renders the failure as JSON for a client that shows so much of it.
+/// Renders the failure as JSON that is no longer than the client shows (`capacity`).
 #[must_use]
 pub fn json_within(failure: &Failure, capacity: &Capacity) -> String {
     fit(failure, Some(capacity), |failure, extent| json_text(&json_in(failure, extent))).0
 }
 
-/// Renders one problem as text, for a file that failed among others that did not: `error: CODE: REASON`,
-/// where and what, `hint:`.
+/// Renders one problem as text, for a file that failed among others that did not: `error: CODE: REASON`, the
+/// place and its text, `hint:`.
 #[must_use]
 pub fn problem_text(problem: &Problem) -> String {
     text(&Failure::of(problem.clone(), "", false))
@@ -90,13 +92,13 @@ pub fn problem_json(problem: &Problem) -> Value {
 }
 
 impl Extent {
-    /// Returns the form of a problem by its index.
+    /// Returns the form of the problem with this index.
     fn of(self, index: usize) -> Form {
         Form { is_full: index < self.full, words: self.words }
     }
 }
 
-/// Returns the fullest rendering that is short enough, and its extent.
+/// Returns the fullest rendering that is short enough, and its extent; if none is short enough, the shortest.
 fn fit(
     failure: &Failure,
     capacity: Option<&Capacity>,
@@ -108,7 +110,7 @@ fn fit(
         fits.then_some((text, extent))
     };
     let all = failure.problems.len();
-    // Longer reasons are rare: they hold a text of the caller.
+    // Reasons of more than 2,500 characters are rare: they contain a text of the caller.
     let (mut shown, words) = (all.min(LIMIT / LEAST_PROBLEM), 2_500);
     let full = clients::most(shown, |full| attempt(Extent { full, shown, words }).is_some());
     if let Some(told) = attempt(Extent { full, shown, words }) {
@@ -183,7 +185,7 @@ fn text_in(failure: &Failure, extent: Extent) -> String {
         {
             let _ = writeln!(out, "total_lines: {lines}");
         }
-        // A hint that the next problem has, too, follows that one.
+        // A hint that the next problem shares is written after that problem only.
         let own = one_line(hint_of(problem, form), form.words);
         let next =
             problems.get(index + 1).map(|next| one_line(hint_of(next, extent.of(index + 1)), form.words));
@@ -203,8 +205,8 @@ fn text_in(failure: &Failure, extent: Extent) -> String {
     out
 }
 
-/// Returns the reason of a problem, with the part of the call that it names. In short it is that part alone
-/// if the problem told before has the same reason.
+/// Returns the reason of a problem, after the part of the call that the problem is about. In short form it is
+/// that part alone if `before`, the previous problem, has the same code and reason.
 fn reason_after(before: Option<&Problem>, problem: &Problem, form: Form) -> String {
     let is_same = |before: &Problem| (before.code, &before.reason) == (problem.code, &problem.reason);
     if !form.is_full && before.is_some_and(is_same) && !problem.part.is_empty() {
@@ -213,8 +215,8 @@ fn reason_after(before: Option<&Problem>, problem: &Problem, form: Form) -> Stri
     [problem.part.as_str(), &problem.reason].concat()
 }
 
-/// Words the reason of the whole failure: that of its first problem, how many there are, and, of an edit,
-/// that nothing was written.
+/// Words the reason of the whole failure: the reason of the first problem, the number of problems if there
+/// are several, and, for an edit, that nothing was written.
 fn headline(failure: &Failure, first: &Problem, extent: Extent) -> String {
     let mut reason = one_line(&reason_after(None, first, extent.of(0)), extent.words);
     let count = failure.problems.len();
@@ -227,13 +229,13 @@ fn headline(failure: &Failure, first: &Problem, extent: Extent) -> String {
     reason
 }
 
-/// Returns the hint of a problem. Where its text is not shown, that is to be read first: the digest of such a
-/// text would guard nothing.
+/// Returns the hint of a problem. If the text of its places is not shown, the hint is to read that text
+/// first: the digest of a text that the caller has not seen does not guard against a wrong edit.
 fn hint_of(problem: &Problem, form: Form) -> &str {
     if form.is_full || problem.texts().next().is_none() { &problem.hint } else { UNSEEN }
 }
 
-/// Returns the hint that all problems have in common, or says to follow that of each.
+/// Returns the hint that all problems share; if their hints differ, says to follow the hint of each problem.
 fn hint(failure: &Failure, extent: Extent) -> String {
     let mut hints =
         failure.problems.iter().enumerate().map(|(index, problem)| hint_of(problem, extent.of(index)));
@@ -247,10 +249,10 @@ fn hint(failure: &Failure, extent: Extent) -> String {
     }
 }
 
-/// Some lines that an error shows or names.
+/// A range of lines that an error shows or names.
 struct Row<'a> {
     lines: LineRange,
-    /// Whether the call names them.
+    /// Whether the call names these lines.
     is_actual: bool,
     /// Their text, if there is room for it.
     text: Option<&'a Excerpt>,
@@ -258,14 +260,15 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Words the line near them that tells them from others.
+    /// Words the nearby line that distinguishes these lines from similar ones.
     fn beside(&self, form: Form) -> Option<String> {
         let line = self.place?.context.as_ref().filter(|_| form.is_full)?;
         Some(format!("{} \"{}\"", if line.is_above { "below" } else { "above" }, on_one_line(&line.text)))
     }
 }
 
-/// Returns the lines that an error shows or names, the ones that the call names first, each once.
+/// Returns the ranges of lines that an error shows or names, without duplicates. The range that the call
+/// names comes first.
 fn rows(problem: &Problem, form: Form) -> Vec<Row<'_>> {
     let actual = problem.actual.as_ref().filter(|_| form.is_full);
     let is_actual = |place: &&MatchPlace| actual.is_some_and(|actual| actual.of == place.lines);
@@ -286,7 +289,7 @@ fn rows(problem: &Problem, form: Form) -> Vec<Row<'_>> {
     rows
 }
 
-/// Whether the wanted text stands there. Of several places that are only like it, it stands at none.
+/// Whether the wanted text stands at this place. Several places with their text are only similar to it.
 fn is_found(problem: &Problem, place: &MatchPlace) -> bool {
     let is_alone = problem.places.len() == 1 || place.text.is_none();
     is_alone && !matches!(place.how, MatchKind::Fuzzy | MatchKind::Applied)
@@ -330,7 +333,7 @@ fn details(out: &mut String, problem: &Problem, form: Form) {
     }
 }
 
-/// Writes the lines, each behind its number, and where any are left out.
+/// Writes each line after its number, and `[cut]` where text is left out.
 fn excerpt(out: &mut String, excerpt: &Excerpt) {
     let Excerpt { of, start, from_char, .. } = excerpt;
     if *from_char > 1 {
@@ -348,7 +351,7 @@ fn excerpt(out: &mut String, excerpt: &Excerpt) {
     }
 }
 
-/// Returns as much of a diff as an error shows.
+/// Returns the part of a diff that an error shows: the beginnings of its first lines.
 fn shortened(diff: &str) -> String {
     let mut lines = diff.lines();
     let mut shown: String = lines.by_ref().take(20).map(|line| clipped(line, 100) + "\n").collect();
@@ -364,13 +367,13 @@ pub(super) fn spelled(lines: LineRange) -> String {
     }
 }
 
-/// Returns the text on one line of at most `most` characters, with line breaks spelled out, so that a path
-/// cannot forge a line.
+/// Returns the first `most` characters of the text on one line. Line breaks are spelled out, so a path cannot
+/// forge a line of the error.
 fn one_line(text: &str, most: usize) -> String {
     on_one_line(&clipped(text, most))
 }
 
-/// Returns the first `most` characters, and a mark if that is not all.
+/// Returns the first `most` characters, and an ellipsis if the text is longer.
 fn clipped(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
@@ -407,15 +410,15 @@ fn json_in(failure: &Failure, extent: Extent) -> Value {
     out
 }
 
-/// Makes an item of `errors`. In short it leaves out what it has in common with the one `before`, or with the
-/// call.
+/// Makes an item of `errors`. In short form it leaves out what it shares with `before`, the previous problem,
+/// and a hint that is also the call's.
 fn problem_in(problem: &Problem, form: Form, before: Option<&Problem>, call_hint: &str) -> Value {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| {
         out.insert(key.to_owned(), value);
     };
     let before = before.filter(|_| !form.is_full);
-    // An item without a path would be taken for one of the file before it.
+    // Readers take an item without `file_path` to be about the file of the previous item.
     let of_file = before.filter(|before| before.file_path.is_some() && before.file_path == problem.file_path);
     if let Some(path) = problem.file_path.as_ref().filter(|_| of_file.is_none()) {
         put("file_path", json!(clipped(path, form.words)));
@@ -481,7 +484,7 @@ fn problem_in(problem: &Problem, form: Form, before: Option<&Problem>, call_hint
     Value::Object(out)
 }
 
-/// Returns what JSON says of a text of the file.
+/// Returns the JSON members that describe an excerpt of the file.
 fn text_in_json(text: &Excerpt) -> impl Iterator<Item = (&'static str, Value)> {
     let facts = [
         ("actual", Some(json!(text.text))),

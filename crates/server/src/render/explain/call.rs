@@ -1,4 +1,4 @@
-//! The facts of a call and of its files that the words need.
+//! Describes a call and its files for error messages, and spells out calls for hints.
 
 use std::path::Path;
 
@@ -14,25 +14,25 @@ use crate::render::edit::Hashes;
 use crate::render::escape::json_text;
 use crate::tool_id::ToolId;
 
-/// The number of lines above and below the named one that a hint asks to read.
+/// The number of lines that a hint asks to read above and below the named lines.
 pub(super) const AROUND: u64 = 20;
 
-/// A call, as far as words need to know it.
+/// The facts of a call that error messages need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     /// The tool that was called.
     pub(crate) tool: ToolId,
-    /// The files that it may name.
+    /// The files that the call may name.
     pub(crate) workspace: &'a Workspace,
     /// The state directory, if there is one.
     pub(crate) state: Option<&'a Path>,
-    /// True if the file is an entry of a call of another tool, which does the same to it.
+    /// True if the file is an entry in a call of another tool, which does to that file what `tool` does.
     pub(crate) is_entry: bool,
     /// True if the call names more than one file, or has more than one copy.
     pub(crate) many_files: bool,
     /// The limits of a call.
     pub(crate) limits: &'a Limits,
-    /// The signal that it is to stop.
+    /// The signal that cancels the call.
     pub(crate) cancel: &'a Cancel,
     /// The tools that a hint may name.
     pub(crate) offered: &'a ToolSet,
@@ -41,8 +41,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns words that name a tool if it is offered, else other ones. Hints name another tool than the one
-    /// that was called only by way of this.
+    /// Returns `words`, which name the tool, if the tool is offered, and `otherwise` if it is not. Hints name
+    /// a tool that was not called only through this method.
     pub(super) fn naming(
         self,
         tool: ToolId,
@@ -56,13 +56,13 @@ impl Call<'_> {
 /// A file of a call, as the client named it.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct CalledFile<'a> {
-    /// Its path.
+    /// The file's path.
     pub(crate) file_path: &'a str,
     /// The encoding as the client named it.
     pub(crate) encoding: Option<&'a str>,
-    /// The ranges that each of its patches names; empty for tools without patches.
+    /// The ranges of each patch of the file; empty for tools without patches.
     pub(crate) patches: &'a [&'a [GuardedRange]],
-    /// The change, if it is to be changed.
+    /// The change that the call makes to the file, if any.
     pub(crate) change: Option<Change<'a>>,
 }
 
@@ -72,7 +72,8 @@ impl<'a> CalledFile<'a> {
         Self { file_path, ..Self::default() }
     }
 
-    /// Returns the caller's own text for the whole of a file that is not there, or holds nothing.
+    /// Returns the text that the call has for the whole of a file that is missing or empty; `None` if it has
+    /// none.
     pub(super) fn whole_text(self) -> Option<&'a str> {
         match self.change? {
             Change::Create(text) | Change::Append(text) | Change::Insert(text, _) => Some(text),
@@ -81,37 +82,38 @@ impl<'a> CalledFile<'a> {
         }
     }
 
-    /// Returns the text that a patch looks for.
+    /// Returns the `old_string` of a patch.
     pub(super) fn asked(self, at: At) -> Option<&'a str> {
         let (Change::Patch(patches) | Change::Move { patches, .. }) = self.change? else { return None };
         patches.get(at.patch)?.old_string.as_deref()
     }
 
-    /// Whether the change is one of patches.
+    /// Whether the change is of a kind that has patches.
     pub(super) fn has_patches(self) -> bool {
         matches!(self.change, Some(Change::Patch(_) | Change::Move { .. }))
     }
 
-    /// Returns the new text of a patch.
+    /// Returns the `new_string` of a patch.
     pub(super) fn new_text(self, at: At) -> Option<&'a str> {
         let (Change::Patch(patches) | Change::Move { patches, .. }) = self.change? else { return None };
         patches.get(at.patch).map(|patch| patch.new_string.as_str())
     }
 
-    /// Returns the new text of a patch that names nothing to replace.
+    /// Returns the `new_string` of a patch that names nothing to replace; `None` for other patches.
     pub(super) fn text_for_empty_file(self, at: At) -> Option<&'a str> {
         let Change::Patch(patches) = self.change? else { return None };
         patches.get(at.patch).filter(|patch| names_nothing(patch)).map(|patch| patch.new_string.as_str())
     }
 }
 
-/// Tells whether a patch is for a file that holds nothing.
+/// Tells whether a patch names nothing to replace, as for an empty file: it has no ranges, and no text in
+/// `old_string`.
 fn names_nothing(patch: &Patch) -> bool {
     patch.ranges.is_empty()
         && patch.old_string.as_deref().is_some_and(|old| old.trim_matches('\n').is_empty())
 }
 
-/// Names the part of the call that is meant, as a prefix; empty where there is only one part.
+/// Names a part of the call, as a prefix that ends in a colon; empty where there is only one part.
 pub(super) fn place(call: Call<'_>, named: CalledFile<'_>, at: At) -> String {
     let mut parts = Vec::new();
     if call.tool == ToolId::CopyLines {
@@ -146,11 +148,12 @@ fn read_call(named: CalledFile<'_>, lines: Option<(u64, u64)>) -> Value {
     Value::Object(call)
 }
 
-/// The most characters of the caller's own text in a call that is spelled out.
+/// The maximum number of characters of the caller's text that a spelled-out call repeats.
 const WHOLE: usize = 1_500;
 
-/// Spells out a call with a text of the caller, or with the words for a text that nobody gave. A text that is
-/// too long for an error has words in its place, too, so that the call is no JSON and cannot be sent with it.
+/// Spells out a call with the caller's text, or, if `text` is `Err`, with words in its place. A text that is
+/// too long for an error is replaced by words, too. With words the call is not JSON, so nobody sends it as it
+/// is.
 pub(super) fn written(
     tool: ToolId,
     parts: &[(&str, Value)],

@@ -1,4 +1,4 @@
-//! The reasons why a file is not read or not edited, whichever part of the program has found that.
+//! Words each [`Reason`] why a file is not read or not edited. Most kinds have a module of their own.
 
 use mcp_text_editor_store::{Change, Differing, EditProblem, NotText, Reason};
 
@@ -72,7 +72,7 @@ pub(crate) fn problem(call: Call<'_>, named: CalledFile<'_>, reason: &Reason) ->
     .of_file(named.file_path)
 }
 
-/// Makes the problem of two entries of a call that do not agree.
+/// Makes the problem of two entries of a call that contradict each other.
 fn differs(named: CalledFile<'_>, what: &Differing) -> Problem {
     let (key, first) = match what {
         Differing::Encoding { first } => ("encoding", first),

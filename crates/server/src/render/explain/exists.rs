@@ -1,4 +1,4 @@
-//! Names that are taken, and symbolic links that lead nowhere.
+//! Words the problems of names that are taken, and of symbolic links whose target does not exist.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::problem::{Code, Problem};
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
 
-/// Makes the problem of a name that is taken.
+/// Makes the problem of a file that is to be created under a name that is taken.
 pub(super) fn exists(call: Call<'_>, named: CalledFile<'_>, existing: &Existing) -> Problem {
     let file_path = named.file_path;
     match existing {
@@ -85,8 +85,8 @@ pub(super) fn link(call: Call<'_>, named: CalledFile<'_>, target: &Path) -> Prob
     Problem::new(Code::NotARegularFile, reason, hint)
 }
 
-/// Makes the problem of a place that a file was to be moved to, and that is taken. `inside` is the file's
-/// path in it, if it is a directory.
+/// Makes the problem of a file that is to be moved, or to come back, to a path that is taken. If a directory
+/// has that path, `inside` is the path that the file would have in the directory.
 pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Option<&Path>) -> Problem {
     let other = match call.tool {
         ToolId::Move => "choose another name: a move never overwrites",
@@ -187,12 +187,13 @@ pub(super) fn creation(named: CalledFile<'_>, file_path: &str) -> String {
     written(ToolId::Create, &parts, ("contents", own(named, "contents")), named.encoding)
 }
 
-/// Returns the caller's text for the whole file, for an argument of this name, or words for it.
+/// Returns the caller's text for the whole file, as the value of `argument`; `Err` has words to stand in its
+/// place.
 fn own<'a>(named: CalledFile<'a>, argument: &str) -> Result<&'a str, &'static str> {
     let has_lone_cr = |text: &str| text.replace("\r\n", "").contains('\r');
     match named.whole_text() {
         None => Err("the whole text of the file"),
-        // A creation takes such a text, and a patch does not.
+        // A creation accepts a lone CR, and a patch does not.
         Some(text) if argument == "new_string" && has_lone_cr(text) => {
             Err("the text as you gave it, without the CR that ends no line")
         }

@@ -1,6 +1,6 @@
-//! Edits that a file system does not allow: for lack of permissions, or whatever the permissions are, because
-//! it is mounted read-only, because chattr(1), or chflags(1), has marked the file or its directory, because a
-//! privacy setting of macOS forbids it, or because the file is encrypted and locked, or in a cloud.
+//! Words the reasons why a file system does not allow an edit: permissions are missing; or, whatever the
+//! permissions are, it is mounted read-only, chattr(1) or chflags(1) has marked the file or its directory, a
+//! privacy setting of macOS forbids the edit, or the file is encrypted and locked, or in a cloud.
 
 use mcp_text_editor_store::{Guard, Operation, StoreError};
 
@@ -25,7 +25,7 @@ pub(super) fn denied(file_path: &str, operation: Operation) -> Words {
     (Code::PermissionDenied, reason, hint.to_owned())
 }
 
-/// Words a read-only mount. It is named by what is on it: the file, or the state directory.
+/// Words a read-only mount. The message names what lies on it: the file, or the state directory.
 pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> Words {
     let (what, hint) = match call.state.filter(|state| error.path.starts_with(state)) {
         Some(state) => (
@@ -40,14 +40,15 @@ pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> 
     (Code::IoError, format!("{what} lies on a file system that is mounted read-only"), hint.to_owned())
 }
 
-/// Words a mark of chattr(1), or on macOS of chflags(1), which holds for everybody.
+/// Words the mark of chattr(1), or on macOS of chflags(1), that forbids an edit to every user.
 pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directory: bool) -> Words {
     let directory = is_directory.then(|| error.path.display().to_string());
     let moves = error.operation == Operation::Move;
     marked(file_path, directory.as_deref(), by, moves, cfg!(target_vendor = "apple"))
 }
 
-/// Words the mark that forbids an edit. `directory` is named where the mark is its.
+/// Words the mark that forbids an edit. `directory` is the marked directory; if it is `None`, the file itself
+/// is marked.
 fn marked(file_path: &str, directory: Option<&str>, by: Guard, moves: bool, is_macos: bool) -> Words {
     let (mark, set, who, unset) = match (by, is_macos) {
         (Guard::Immutable, false) => ("immutable", "chattr +i", "root", "chattr -i"),
@@ -76,7 +77,7 @@ fn marked(file_path: &str, directory: Option<&str>, by: Guard, moves: bool, is_m
     )
 }
 
-/// Words a placeholder whose content is in a cloud.
+/// Words a file whose content is in a cloud and is not downloaded.
 pub(super) fn not_downloaded(file_path: &str) -> Words {
     (
         Code::NotDownloaded,

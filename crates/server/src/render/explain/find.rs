@@ -1,4 +1,4 @@
-//! The reasons why a search or a list is refused.
+//! Words the reasons why a search or a listing is refused.
 
 use mcp_text_editor_store::{
     BadGlobs, BadSearchPattern, MAX_GLOB_BYTES, MAX_GLOBS, SearchError, SearchProblem,
@@ -9,10 +9,10 @@ use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
 use crate::render::limits::size;
 
-/// The most characters of an unreadable glob that are shown.
+/// The maximum number of characters that are shown of a glob that cannot be parsed.
 const SHOWN: usize = 200;
 
-/// Lists the problems of a search or a list of these paths and globs.
+/// Makes the problems of a search, or a listing, of these paths with these globs.
 pub(crate) fn problems(
     call: Call<'_>,
     paths: &[&str],
@@ -88,8 +88,8 @@ fn of_globs(globs: &[String], bad: &BadGlobs) -> Problem {
     }
 }
 
-/// Returns the last line of a message about a regular expression, which says what is wrong. The lines before
-/// it only show the place.
+/// Returns the last line of a parser's message about a regular expression, which says what is wrong. The
+/// lines before it only show the position.
 fn of_regex(message: &str) -> String {
     let last = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     on_one_line(last.trim().trim_start_matches("error: "))

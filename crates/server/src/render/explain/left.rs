@@ -1,11 +1,11 @@
-//! The words for what a failed call has left on the disk. An error with these words does not say that nothing
+//! Words what a failed call has left on the disk. An error with these words does not say, too, that nothing
 //! was written.
 
 use mcp_text_editor_store::{LeftBehind, Remains};
 
 use crate::render::paths::shown;
 
-/// Says what is where; empty if all is as it was.
+/// Says what each of these paths now holds; empty if the call has left nothing behind.
 pub(super) fn left(left: &[LeftBehind]) -> String {
     let one = |LeftBehind { path, what }: &LeftBehind| {
         let path = shown(path);

@@ -1,5 +1,5 @@
-//! Texts and hashes that do not fit, in words: what is there instead, where the wanted text is, and the call
-//! that replaces it there by its digest.
+//! Words the mismatch of a text or a hash with the file: what the file has there instead, where the wanted
+//! text is, and which call replaces it there by its digest.
 
 use std::slice;
 
@@ -17,13 +17,13 @@ use crate::render::escape::unseen;
 use crate::render::layout::spelled;
 use crate::tool_id::ToolId;
 
-/// The hint where the edit was made before.
+/// The hint if the edit was made already.
 const MADE: &str = "if that is what you want, nothing is left to do";
 
-/// The number of lines above and below a place that may belong to it, too.
+/// The number of lines to read above and below a place whose first or last line is uncertain.
 const BESIDE: u64 = 3;
 
-/// The words on the new text for lines that have more than the old one.
+/// The words on the new text where the lines to replace hold more than `old_string`.
 const WHOLE: &str = "with the whole lines as new_string, ";
 
 /// A hint, and whether the file is to be read next.
@@ -38,7 +38,7 @@ struct Correction<'a> {
     total_lines: u64,
 }
 
-/// Makes the problem of a hash or a text that does not fit.
+/// Makes the problem of a hash or a text that does not match the file.
 pub(super) fn problem(
     call: Call<'_>,
     named: CalledFile<'_>,
@@ -86,10 +86,10 @@ pub(super) fn problem(
     Problem { total_lines: has_text.then_some(total_lines), ..problem }
 }
 
-/// Words a text that occurs `count` times, as reason and hint.
+/// Returns the reason and the hint for an `old_string` that occurs `count` times.
 fn ambiguous(count: u64, tier: Tier, places: &[MatchPlace]) -> (String, String) {
     let blanks = if tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
-    // An example of a range would be taken for the one that is meant.
+    // The hint has no example of a range: a caller would send that very range.
     let hint = if places.first().is_some_and(is_text) {
         "keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all"
     } else {
@@ -110,17 +110,17 @@ fn places(evidence: &Evidence) -> &[MatchPlace] {
     }
 }
 
-/// Whether the very text stands there as whole lines.
+/// Whether the place has exactly the wanted text, as whole lines.
 fn is_text(place: &MatchPlace) -> bool {
     place.how == MatchKind::Lines(Normalization::Exact)
 }
 
-/// Names a part of the call by itself.
+/// Names a part of the call, without the colon that [`place`] appends.
 fn part(call: Call<'_>, named: CalledFile<'_>, at: At) -> String {
     place(call, named, at).trim_end_matches(": ").to_owned()
 }
 
-/// Says what differs where undoing this makes a place match.
+/// Says how a place differs from the wanted text if this normalization makes them equal.
 fn difference(step: Normalization) -> &'static str {
     match step {
         Normalization::Exact => "it stands there",
@@ -137,7 +137,7 @@ fn difference(step: Normalization) -> &'static str {
     }
 }
 
-/// Names the first characters that nobody can type, and that the text lacks.
+/// Names the first three of the shown characters that nobody can type and that `old` lacks.
 fn unseen_in(shown: &Excerpt, old: &str) -> String {
     let lines = (shown.start.get()..).zip(shown.text.lines());
     let all = lines.flat_map(|(number, line)| {
@@ -151,7 +151,8 @@ fn unseen_in(shown: &Excerpt, old: &str) -> String {
 }
 
 impl Correction<'_> {
-    /// Says why the text did not match, as the end of a sentence; `actual` are the lines that the call names.
+    /// Says why the text did not match, as the end of a sentence. `actual` is the text of the lines that the
+    /// call names, if it names any.
     fn because(self, evidence: &Evidence, actual: Option<&Excerpt>) -> String {
         let asked = actual.map(|actual| actual.of);
         let places = places(evidence);
@@ -201,7 +202,7 @@ impl Correction<'_> {
         why + &unseen + &applied
     }
 
-    /// Words the hint where lines do not have the digest that was sent.
+    /// Words the hint for lines whose digest is not the one that was sent.
     fn of_hash(self, actual: &Excerpt, is_old_there: bool, evidence: &Evidence) -> Hint {
         let text = match (evidence, actual.digest) {
             (_, Some(hash)) if is_old_there => {
@@ -225,7 +226,8 @@ impl Correction<'_> {
         (text, false)
     }
 
-    /// Words the hint where a text does not stand in the lines that were named, or nowhere.
+    /// Words the hint for an `old_string` that is not the text of the named lines, or, if none are named, is
+    /// not in the file.
     fn of_text(self, actual: Option<&Excerpt>, evidence: &Evidence) -> Hint {
         match evidence {
             Evidence::After { patch, merged } => {
@@ -269,9 +271,9 @@ impl Correction<'_> {
         }
     }
 
-    /// Words the hint for one place.
+    /// Words the hint for evidence of a single place.
     fn of_place(self, place: &MatchPlace) -> Hint {
-        // The other ranges of the patch need its old text, so the patch cannot do without it.
+        // The patch's other ranges need its `old_string`, so the hint cannot say to leave that out.
         if is_text(place) && self.others() > 0 {
             return (self.stands_at(&[place]), false);
         }
@@ -294,7 +296,8 @@ impl Correction<'_> {
         self.by_digest(lines, digest, &format!("if you mean {}, {WHOLE}", spelled(lines)))
     }
 
-    /// Says to name lines by their digest, after words on the new text; without a digest, to read them first.
+    /// Says to name the lines by `digest`, after `new`, the words on the new text. Without a digest, says to
+    /// read the lines first.
     fn by_digest(self, lines: LineRange, digest: Option<&Digest>, new: &str) -> Hint {
         let Some(digest) = digest else { return self.read_whole(lines, false) };
         let (apart, range) = (self.apart(), range(lines, Some(digest)));
@@ -320,7 +323,7 @@ impl Correction<'_> {
         (format!("nothing in the file is so like old_string that it must be meant; {read}"), true)
     }
 
-    /// Says to read around lines of which it is not certain where they begin or end.
+    /// Says to read some lines before and after a place whose first or last line is uncertain.
     fn to_look_around(self, lines: LineRange) -> Hint {
         let around = self.around(lines, BESIDE);
         let read = reading(self.call, self.named, Some(around));
@@ -331,14 +334,15 @@ impl Correction<'_> {
         (hint, true)
     }
 
-    /// Returns the first and the last of some lines with so many more on either side.
+    /// Returns the numbers of the first and the last line of a range that is widened by `more` lines on
+    /// either side, within the file.
     fn around(self, lines: LineRange, more: u64) -> (u64, u64) {
         let first = lines.start().get().saturating_sub(more).max(1);
         (first, lines.end().saturating_add(more).min(self.total_lines))
     }
 
-    /// Says to read lines before their digest is sent: the digest of a text that was not shown guards
-    /// nothing. A read gives no digest of a line that it cannot show whole.
+    /// Says to read lines before their digest is sent: the digest of a text that the caller has not seen does
+    /// not guard against a wrong edit. A read gives no digest of a line that it cannot show whole.
     fn read_whole(self, lines: LineRange, is_hash: bool) -> Hint {
         let read = reading(self.call, self.named, Some(self.around(lines, 0)));
         let read = read.map_or_else(
@@ -359,10 +363,11 @@ impl Correction<'_> {
         (format!("{read}; if that is what you mean, {send}{part}"), true)
     }
 
-    /// Says which call replaces the old text where it stands as whole lines. There is at least one place.
+    /// Says which call replaces the old text at one of `places`, where it stands as whole lines. There is at
+    /// least one of them.
     fn stands_at(self, places: &[&MatchPlace]) -> String {
         if self.others() == 0 {
-            // No more places are kept than this.
+            // The search keeps no more places than this, so there may be others.
             let least = if places.len() < CLOSEST { "" } else { "at least " };
             return format!(
                 "old_string stands at {least}{} places: send the patch with the lines of the one that is meant as \"ranges\"",
@@ -389,19 +394,19 @@ impl Correction<'_> {
         }
     }
 
-    /// Returns the number of other ranges of the patch, which are to stay.
+    /// Returns the number of the patch's other ranges, which the hint leaves as they are.
     fn others(self) -> usize {
         let ranges = self.named.patches.get(self.at.patch).copied().unwrap_or_default();
         ranges.len().saturating_sub(usize::from(self.at.range.is_some()))
     }
 
-    /// Names the range in the call.
+    /// Names the part of the call that the hint corrects.
     fn part(self) -> String {
         part(self.call, self.named, self.at)
     }
 
-    /// Says to leave the range out, before words on a patch that is made in another way, which the other
-    /// ranges could not share.
+    /// Says to leave the range out, and begins the words on a patch of its own, which has no `old_string`.
+    /// The patch's other ranges could not share that. Empty if there are none.
     fn apart(self) -> String {
         match self.others() {
             0 => String::new(),
@@ -415,7 +420,7 @@ fn listed<'a>(places: impl Iterator<Item = &'a MatchPlace>) -> String {
     places.map(|place| spelled(place.lines)).collect::<Vec<_>>().join(", ")
 }
 
-/// Makes a range as a call names it.
+/// Returns a range in JSON, as an argument of a call has it.
 pub(super) fn range(lines: LineRange, digest: Option<&Digest>) -> Value {
     let (start, end) = (lines.start().get(), lines.end());
     match digest {

@@ -1,5 +1,5 @@
-//! The words for what the core and the store found: each [`Problem`](crate::problem::Problem) says what was
-//! not done, why, and the exact next call.
+//! Words the errors of the core and the store: each [`Problem`](crate::problem::Problem) says what was not
+//! done, why, and the exact next call.
 
 mod call;
 mod edit;

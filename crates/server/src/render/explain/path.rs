@@ -1,4 +1,4 @@
-//! The reasons why a path is refused.
+//! Words the reasons why a path is refused.
 
 use std::path::{Component, Path};
 
@@ -67,8 +67,8 @@ pub(crate) fn misspelled(
     .of_file(file_path)
 }
 
-/// Makes the problem of a path that leads into no root. `suggested` lies in a root, so nothing is told of
-/// what is outside.
+/// Makes the problem of a path that leads into no root. `suggested` lies in a root, so the hint reveals
+/// nothing of what is outside.
 fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, suggested: Option<&Suggestion>) -> Problem {
     let hint = allowed("the allowed directories are", workspace);
     let unserved = directories::also_unserved(workspace);
@@ -83,8 +83,8 @@ fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, suggested: Opti
     )
 }
 
-/// Says how Windows completes a path that begins with a drive's letter or a separator alone; empty for other
-/// paths, and on other systems.
+/// Says how Windows reads a path with a drive's letter but no separator after the colon, a separator but no
+/// drive, or the prefix of a device; empty for other paths, and on other systems.
 fn half_absolute(file_path: &str) -> &'static str {
     let path = Path::new(file_path);
     match path.components().next() {

@@ -1,5 +1,5 @@
-//! The words for what the core rejects: hashes that do not fit, texts that are not there, lines that do not
-//! exist.
+//! Words the rejections of the core: hashes that do not match, texts that are not in the file, lines that do
+//! not exist.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -149,8 +149,8 @@ fn too_many(call: Call<'_>, count: u64) -> Problem {
     limits::exceeded(call.limits, Exceeded { limit: Limit::Occurrences, asked: count })
 }
 
-/// Makes the problem of a file that has changed, and says whether the call can be sent again as it is.
-/// Reading the file again is always right.
+/// Makes the problem of a file that has changed since its hash was taken, and says whether the same call can
+/// be sent with the new hash. Reading the file again helps in any case.
 fn another_file(
     call: Call<'_>,
     named: CalledFile<'_>,
@@ -214,7 +214,7 @@ fn another_file(
     problem.suggest(ToolId::Get)
 }
 
-/// Says how a text is added to a file, and how it takes the place of all that the file holds.
+/// Says how to add a text to a file, and how to replace the whole content of the file by it.
 fn how_to_add_or_replace(
     call: Call<'_>,
     named: CalledFile<'_>,
@@ -243,7 +243,8 @@ fn how_to_add_or_replace(
     )
 }
 
-/// Makes the problem of a text that is a part of a line which others have changed.
+/// Makes the problem of an `old_string` that is a part of one line, which another program has changed since
+/// it was shown.
 fn changed_line(
     call: Call<'_>,
     lines: LineRange,
@@ -269,10 +270,10 @@ fn changed_line(
     Problem { lines: Some(lines), actual: Some(text.clone()), total_lines: Some(total_lines), ..problem }
 }
 
-/// The most bytes of texts that a hint writes out in both spellings.
+/// The maximum bytes of the old and the new text together, up to which a hint writes out both corrections.
 const SPELLED: usize = 1_500;
 
-/// Says what is certainly wrong with a new text, and writes out what may have been meant.
+/// Makes the problem of a new text that is certainly a mistake, and writes out what may have been meant.
 fn slipped(named: CalledFile<'_>, at: At, (lines, slip): (LineRange, Slip), indentation: &str) -> Problem {
     let (old, new) = (named.asked(at), named.new_text(at).unwrap_or_default());
     let Some(old) = old.filter(|_| slip == Slip::EmptyLine) else {

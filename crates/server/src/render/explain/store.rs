@@ -1,4 +1,4 @@
-//! The words for what the operating system, or a lock, did not allow.
+//! Words the errors of the operating system and of locks.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use crate::render::paths::{list, shown};
 use crate::render::privacy::refused;
 use crate::tool_id::ToolId;
 
-/// True if letter case counts in names, on most disks of this system.
+/// True if file names are case-sensitive on most disks of this system.
 const CASE_COUNTS: bool = !cfg!(any(windows, target_vendor = "apple"));
 
-/// Makes the problem of an error of the store, with what it has left on the disk.
+/// Makes the problem of an error of the store, with what the failed call has left on the disk.
 pub(crate) fn store(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem {
     let mut problem = of_kind(call, named, error);
     if !error.left.is_empty() {
@@ -133,7 +133,7 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
     }
 }
 
-/// Says what to do about a directory where a file is needed.
+/// Says what to do if a path that must lead to a file leads to a directory.
 fn in_directory(call: Call<'_>, file_path: &str) -> String {
     let name_one = || "name a file in it".to_owned();
     match call.tool {
@@ -165,7 +165,7 @@ fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String 
     if !may_create(call.tool) {
         return suggested.unwrap_or_else(check);
     }
-    // With a text for all of the file, the whole call is spelled out.
+    // If the call has a text for the whole file, the hint spells the creation out.
     let whole = |name: &str| match named.whole_text() {
         Some(_) => creation(named, named.file_path),
         None => name.to_owned(),
@@ -214,7 +214,7 @@ fn of_name(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Option<
     }
 }
 
-/// Words a full disk. It is named by what is on it: the file, or the state directory.
+/// Words a full disk. The message names what lies on it: the file, or the state directory.
 fn no_space(call: Call<'_>, file_path: &str, error: &StoreError) -> (Code, String, String) {
     let full = match call.state.filter(|state| error.path.starts_with(state)) {
         Some(state) => format!("{}, this server's state directory", shown(state)),
@@ -256,7 +256,7 @@ fn not_unicode(file_path: &str) -> (Code, String, String) {
     )
 }
 
-/// Returns the error of the database of several machines, if that is the source of this one.
+/// Returns the error of the shared database, if that is the source of `error`.
 #[cfg(feature = "cluster")]
 fn of_database(error: &StoreError) -> Option<&mcp_text_editor_cluster::DatabaseError> {
     error.source.as_ref()?.get_ref()?.downcast_ref()

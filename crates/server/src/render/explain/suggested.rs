@@ -1,4 +1,4 @@
-//! The words for files that were perhaps meant by a path that leads to none.
+//! Words the suggestions for a path that leads to no file: the files that were perhaps meant.
 
 use mcp_text_editor_store::Suggestion;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::render::escape::json_text;
 use crate::tool_id::ToolId;
 
-/// Names the files, each as it is to be sent to this tool; the rest of the call stays as it is. `None` if
-/// there are none.
+/// Asks whether one of the suggested files was meant, with the path to send to this tool in place of the
+/// wrong one; the rest of the call stays as it is. `None` if there are no suggestions.
 pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<String> {
     let suggested = suggested?;
     let paths = suggested.paths.iter().filter_map(|path| path.to_str());
@@ -17,7 +17,7 @@ pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<Stri
         [] => None,
         [sent] => Some(match tool {
             ToolId::Search | ToolId::Replace => format!("did you mean {sent} among `paths`?{rest}"),
-            // Which of its two paths it is, the error says.
+            // The error says which of the call's two paths is wrong.
             ToolId::Move | ToolId::CopyLines => format!("did you mean {sent}?{rest}"),
             ToolId::List => format!("did you mean \"path\": {sent}?{rest}"),
             _ => format!("did you mean \"file_path\": {sent}?{rest}"),

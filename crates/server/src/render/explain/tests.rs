@@ -44,7 +44,7 @@ fn reason_said(tool: ToolId, reason: Reason) -> String {
     layout::text(&Failure::of_tool(tool, vec![problem], |_| true))
 }
 
-/// A lock is held by a call, which may be of this very process.
+/// The call that holds a lock may belong to this same process.
 #[test]
 fn a_lock_is_not_said_to_be_another_process_s() {
     let busy = StoreError::new(Operation::Replace, Path::new("/a/file"), StoreErrorKind::Busy);
@@ -65,7 +65,7 @@ fn nothing_was_written_is_said_only_if_it_is_true() {
             "{}",
             tool.name()
         );
-        // Whatever the error is.
+        // Files that are left behind count for each kind of error.
         for kind in [StoreErrorKind::NotRestored, StoreErrorKind::NoSpace, StoreErrorKind::Cancelled] {
             for (what, words) in
                 [(Remains::Made, "is left behind"), (Remains::PerhapsMade, "may be left behind")]

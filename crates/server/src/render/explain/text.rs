@@ -1,4 +1,4 @@
-//! The reasons why a file does not read as text, or not in the encoding that was named.
+//! Words the reasons why a file is not text, or not in the encoding that the call names.
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::encoding::Strays;
