@@ -1,10 +1,10 @@
-//! Other names of protected files. They show whether a place is the target of a root's own `.git` or client
-//! file, by a symbolic link or a hard link.
+//! Finds the other names of protected files: a symbolic or hard link can make the `.git` or a client file at
+//! the top of a root another name of an ordinary file, which is then protected, too.
 //!
-//! Each call that writes looks for these names once ([`Aliases::in_root`]). It cannot use those of an earlier
-//! call, since names come and go between two calls. It does not look again for each of its files, since there
-//! is hardly ever such a name. A protected name that is missing, or has no alias, costs one lookup by the
-//! root's handle.
+//! Each call that writes looks for these names once ([`Aliases::in_root`]). Aliases that an earlier call
+//! found may be out of date, since names come and go between two calls. A call does not look again for each
+//! of its files, since aliases are very rare. A protected name that is missing, or has no alias, costs one
+//! lookup by the root's handle.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -18,8 +18,8 @@ use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::os::seen::Seen;
 
-/// The rows of the table, grouped by the first name of their path. Rows with a `*` are left out, since they
-/// name no single file.
+/// The rows of [`CLIENT_FILES`], grouped by the first name of their path. Rows with a `*` are left out, since
+/// they name no single file.
 static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new(|| {
     let mut groups: BTreeMap<&str, Vec<&ClientFile>> = BTreeMap::new();
     for file in CLIENT_FILES.iter().filter(|file| !file.is_pattern()) {
@@ -28,15 +28,15 @@ static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new
     groups
 });
 
-/// The files in a root that have a protected name and another name, too; mostly there are none.
+/// The files that have a protected name in a root, and another name, too; mostly there are none.
 #[derive(Debug)]
 pub(crate) struct Aliases {
     root: PathBuf,
     found: Vec<Alias>,
 }
 
-/// A protected name and its target. The target's path is kept besides its identity, since the target may be
-/// made or replaced before it is compared.
+/// A protected name and its target. Both the target's path and its identity are kept, since the target can be
+/// created or replaced before it is compared.
 #[derive(Debug)]
 struct Alias {
     protection: Protection,
@@ -47,7 +47,7 @@ struct Alias {
 }
 
 impl Aliases {
-    /// Looks for the aliases in a root, by its handle.
+    /// Looks for the aliases in a root, through the root's handle.
     pub(crate) fn in_root(root: &Path, directory: &Dir) -> Self {
         let look = |relative: &Path| os::look(directory, root, relative);
         let mut aliases = Self { root: root.to_owned(), found: Vec::new() };
@@ -90,8 +90,8 @@ impl Aliases {
         self.found.push(Alias { protection, name, path, key, is_directory });
     }
 
-    /// Returns the protection of a place that is the target of a protected name. `is_exempt` gets that name
-    /// as an absolute path, and as a path relative to the root.
+    /// Returns the protection of a place that is the target of a protected name. `is_exempt` receives the
+    /// protected name as an absolute path, and as a path relative to the root.
     pub(crate) fn protection(
         &self,
         place: &Place,
@@ -121,7 +121,7 @@ impl Alias {
     }
 }
 
-/// Returns the path to which a path leads once its links are followed, whether or not anything is there.
+/// Returns the path that results from following all links of a path, whether or not a file has it.
 fn led_to(path: &Path) -> PathBuf {
     followed(path, &mut { MAX_LINKS })
 }

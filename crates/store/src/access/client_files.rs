@@ -1,10 +1,10 @@
-//! The project files by which known clients start programs: one table, [`CLIENT_FILES`]. Whoever can write to
-//! such a file can make a command run when a person opens the project, or uses the client in it. The policy
-//! decides what follows from that.
+//! The project files by which known clients start programs: one table, [`CLIENT_FILES`]. A program that can
+//! write to such a file can make a command run when a person opens the project, or uses the client in it. So
+//! the policy (`policy.rs`) protects these files by default.
 //!
 //! A client may be started in any directory, so a row applies in every directory below a root. Files with
-//! text for a model (`AGENTS.md`, rules, memories) are not in the table: such text starts no program by
-//! itself.
+//! text for a model (`AGENTS.md`, rules, memories) are not in the table: such text does not start a program
+//! by itself.
 
 use std::sync::LazyLock;
 
@@ -20,18 +20,19 @@ pub struct ClientFile {
     pub clients: &'static str,
     /// The part of the file that starts programs.
     pub starts: &'static str,
-    /// The source of that knowledge.
+    /// The source for the claim that the client starts these programs.
     pub known: KnownFrom,
 }
 
-/// The source for the claim that a client starts the programs that a file names. All date from 2026-11.
+/// The source for the claim that a client starts the programs that a file names. All sources date from
+/// 2026-11.
 #[derive(PartialEq, Eq, Debug)]
 pub enum KnownFrom {
-    /// A program named in the file ran, in these versions.
+    /// It was tried: these versions of the clients ran a program that the file names.
     Tried(&'static str),
-    /// The client itself shows it, in this version: its program, or files that are installed with it.
+    /// This version of the client shows it: its program, or files that are installed with it.
     Client(&'static str),
-    /// The documentation says so, or the source.
+    /// The client's documentation or source code says so.
     Documentation(&'static str),
     /// Others quote the documentation; the documentation itself was not available.
     Quoted(&'static str),
@@ -290,7 +291,7 @@ pub static CLIENT_FILES: &[ClientFile] = &[
 ];
 
 impl ClientFile {
-    /// Returns the names of the path.
+    /// Returns the components of the row's path.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter(|name| !name.is_empty())
     }
@@ -324,7 +325,7 @@ impl ClientFile {
 /// Returns the client's file that a path could mean, or the client's directory that it could lie in. The
 /// first `root` names of the path are the root's.
 pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
-    // Each edit compares the names of all rows, so they are split once.
+    // Each edit compares a path with all rows, so the rows' paths are split only once.
     static SPLIT: LazyLock<Vec<(&ClientFile, Vec<&str>)>> =
         LazyLock::new(|| CLIENT_FILES.iter().map(|file| (file, file.names().collect())).collect());
     SPLIT.iter().find(|(file, names)| file.matches(names, path, root)).map(|(file, _)| *file)

@@ -1,6 +1,6 @@
-//! Opens a directory by its name in another ([`open_directory`]), or by a path beneath another
-//! ([`open_beneath`]). Follows no link. [`DirectoryKey`] tells whether a directory is still the one of the
-//! past.
+//! Opens a directory by its name in a parent directory ([`open_directory`]), or by its path beneath a
+//! directory ([`open_beneath`]), without following links. [`DirectoryKey`] identifies a directory beyond a
+//! restart.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Opens a directory by its name in another; on Windows also a volume that is mounted under that name. The
+/// Opens a directory by its name in `parent`; on Windows also a volume that is mounted under that name. The
 /// error is [`StoreErrorKind::Changed`] if the name has become a link since the path was walked.
 pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
     os::open_directory(parent, Path::new(name)).map_err(|source| {
@@ -59,7 +59,7 @@ impl DirectoryKey {
         }
     }
 
-    /// Tells whether both may be keys of one directory. An unknown key (all zeros) may be that of any
+    /// Tells whether both can be keys of one directory. An unknown key (all zeros) can be the key of any
     /// directory.
     pub(crate) fn may_be(self, other: Self) -> bool {
         self == other || [self, other].contains(&Self::default())

@@ -1,9 +1,11 @@
-//! The second wall: the kernel lets this process reach only the roots and the state directory (Landlock,
-//! landlock(7)). It does not rely on [`crate::access::roots`], so a fault there reaches no file outside.
+//! Confines the process by Landlock (landlock(7)): the kernel lets it reach only the roots and the state
+//! directory. This second wall does not rely on the first, [`crate::access::roots`], so a fault there gives
+//! access to no file outside.
 //!
 //! Landlock binds the calling thread and the threads that it starts later. So it is applied before any other
-//! thread starts, and after all files elsewhere are open. It does not cover looking at a file without opening
-//! it (stat), modes, owners and times, nor the target of a hard link in a root. Only Linux has it.
+//! thread starts, and after all needed files outside the directories are open. It does not cover looking at a
+//! file without opening it (stat), modes, owners and times, nor the target of a hard link in a root. Only
+//! Linux has it.
 
 use std::fmt;
 use std::io;
@@ -20,8 +22,8 @@ pub enum Network {
     Open,
 }
 
-/// The files and ports outside its directories that the process needs to connect to a database again after
-/// its session has ended.
+/// The access, besides to its directories, that the process needs to reconnect to a database: these ports,
+/// and the files of the resolver.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Beyond {
     /// The ports to which it connects.
@@ -43,10 +45,10 @@ const OF_RESOLVER: [&str; 6] = [
 #[cfg(target_os = "linux")]
 const OF_NAME_SERVER: u16 = 53;
 
-/// The walls that hold for the rest of the process's life.
+/// The confinement that holds for the rest of the process's life.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Confinement {
-    /// No wall: the kernel or the system has no Landlock.
+    /// The process is not confined: the kernel or the system has no Landlock.
     None(Lack),
     /// The process is confined, except for the gaps.
     Held {
@@ -57,7 +59,7 @@ pub enum Confinement {
     },
 }
 
-/// The reasons why there is no second wall.
+/// The reasons why the process is not confined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lack {
     /// The kernel was built with Landlock, but started without it.
@@ -68,7 +70,7 @@ pub enum Lack {
     NotLinux,
 }
 
-/// The rights that an older kernel cannot take away.
+/// The kinds of access that an older kernel cannot deny.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gap {
     /// Truncating a file by its path (before Linux 6.2).
@@ -83,8 +85,8 @@ pub enum Gap {
 
 /// Confines this thread, and all threads that it starts, as far as the kernel can. They can reach the roots
 /// (only for reading, if the policy says so) and the state directory, given by its handle. With `beyond`,
-/// they can also look names up and connect. This cannot be undone. On an error, which is the kernel's,
-/// nothing is confined.
+/// they can also look names up and connect. This cannot be undone. If the kernel reports an error, nothing is
+/// confined.
 pub(crate) fn confine(
     roots: &Roots,
     state: Option<&Dir>,
@@ -140,7 +142,7 @@ mod system {
         make_bitflags!(AccessFs::{ReadFile | ReadDir})
     }
 
-    /// Returns the rights that editing needs. It makes no devices, FIFOs, sockets or links.
+    /// Returns the rights that editing needs. Editing makes no devices, FIFOs, sockets or links.
     fn writing() -> BitFlags<AccessFs> {
         reading()
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
@@ -210,8 +212,8 @@ mod system {
             ruleset = ruleset.add_rule(PathBeneath::new(state, writing()))?;
         }
         if let Some(beyond) = beyond {
-            // A missing file is not needed. The rule does not cover a file that replaces one later; names
-            // that were looked up before remain known.
+            // A file that is missing now is not needed. The rule does not cover a file that replaces one
+            // later; names that were looked up before remain known.
             let directory = real_path(Path::new(OF_RESOLVER[0])).parent().map(Path::to_owned);
             let directory = directory.filter(|directory| directory != Path::new("/etc"));
             for path in OF_RESOLVER.iter().map(PathBuf::from).chain(directory) {

@@ -1,5 +1,5 @@
-//! Turns a client's path into a handle. Knows the allowed directories, and the files in them that may not be
-//! written or not even be read.
+//! Turns a client's path into a handle. Knows the allowed directories (roots), the files in them that must
+//! not be written, and the directories that must not even be read.
 
 mod aliases;
 pub(crate) mod client_files;

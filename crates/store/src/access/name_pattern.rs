@@ -1,6 +1,5 @@
-//! Turns a pattern of paths, as a person writes it, into a regular expression for folded paths
-//! ([`expression`]), and many expressions into one matcher ([`PathMatcher`]). The caller chooses the paths to
-//! match.
+//! Turns a path pattern, as a person writes it, into a regular expression for folded paths ([`expression`]),
+//! and many expressions into one matcher ([`PathMatcher`]). The caller chooses the paths to match.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -16,7 +15,7 @@ pub enum BadNamePattern {
     /// A `[` has no `]`.
     #[error("unclosed character class; missing ']'")]
     OpenClass,
-    /// In a class, a range ends before it begins.
+    /// In a character class, the end of a range precedes its start.
     #[error("invalid range; '{0}' > '{1}'")]
     Range(char, char),
     /// A `{` has no `}`.
@@ -33,16 +32,16 @@ pub enum BadNamePattern {
     Dangling,
 }
 
-/// The deepest nesting of braces.
+/// The maximum depth of nested braces.
 const DEPTH: usize = 32;
-/// The most bytes that the states of all expressions may take together. The largest are those of `?`: 64 KiB
-/// of it take 18 MB.
+/// The maximum bytes of the NFA states of all expressions together. The pattern character with the largest
+/// states is `?`: 64 KiB of them take 18 MB.
 const SIZE: usize = 64 << 20;
 
 /// Any character of a name.
 const OF_NAME: Dot = Dot::AnyCharExcept('/');
 
-/// Each character whose upper case is exactly one other character, with that character.
+/// Pairs of a character and its upper case, for each character whose upper case is one other character.
 static UPPER: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     let upper = |character: char| {
         let mut upper = character.to_uppercase();
@@ -51,9 +50,9 @@ static UPPER: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     ('\0'..=char::MAX).filter_map(|character| Some((character, upper(character)?))).collect()
 });
 
-/// Reads a pattern that matches whole paths. `*` and `?` stay within a name, and `**` as a whole name does
-/// not; `[a-z]`, `[!a-z]` and `{a,b}` choose, and `\` takes the next character as it is. The pattern matches
-/// what it names, and everything below that.
+/// Reads a pattern that matches whole paths. `*` and `?` match within one name; `**` as a whole name matches
+/// any number of names. `[a-z]`, `[!a-z]` and `{a,b}` match alternatives, and `\` makes the next character
+/// literal. The pattern matches the paths that it names, and everything below them.
 ///
 /// The expression matches whole paths, as core's `file_names::folded_paths` returns them.
 pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
@@ -67,12 +66,12 @@ pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
     Ok(Hir::concat(vec![Hir::look(Look::Start), named, or_nothing(below), Hir::look(Look::End)]))
 }
 
-/// Tells which of some expressions a path matches. This is a lazy automaton: its states are made when a path
-/// first needs them, and are all dropped once they take too much memory. So its time grows at most with the
-/// product of the path's length and the length of all expressions.
+/// Tells which of some expressions a path matches. This is a lazy DFA: its states are made when a path first
+/// needs them, and are all dropped once they take too much memory. So its time grows at most with the product
+/// of the path's length and the length of all expressions.
 pub(crate) struct PathMatcher {
     automaton: DFA,
-    /// The states that were made; `None` while another thread uses them.
+    /// The DFA states made so far; `None` while another thread uses them.
     made: Mutex<Option<Cache>>,
 }
 
@@ -88,8 +87,8 @@ impl PathMatcher {
 
     /// Returns the index of the first expression that one of the paths matches.
     ///
-    /// An error is not possible, since the automaton may always make new states. If there were one, the first
-    /// expression would count as matched.
+    /// The search cannot fail, since the DFA is always allowed to drop its states and make new ones. If it
+    /// did, the first expression would count as matched.
     pub(crate) fn first_match<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Option<usize> {
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = made().take();
@@ -117,17 +116,18 @@ impl Reader<'_> {
         next
     }
 
-    /// Takes the next character; `None` if the pattern ends here, or, within braces, its current branch.
+    /// Takes the next character; `None` at the end of the pattern or, within braces, of the current branch.
     fn take_within(&mut self, depth: usize) -> Option<char> {
         if self.is_at_end(depth) { None } else { self.take() }
     }
 
-    /// Tells whether the pattern ends here, or, within braces, its current branch.
+    /// Tells whether this is the end of the pattern or, within braces, of the current branch.
     fn is_at_end(&self, depth: usize) -> bool {
         self.rest.is_empty() || self.rest.starts_with('}') || (depth > 0 && self.rest.starts_with(','))
     }
 
-    /// Reads up to the end of the pattern or branch. `starts_name` says whether a name begins here.
+    /// Reads up to the end of the pattern or branch. `starts_name` says whether a component of the path
+    /// begins here.
     fn parts(&mut self, mut starts_name: bool, depth: usize) -> Result<Hir, BadNamePattern> {
         let mut parts = Vec::new();
         // Neighbouring characters are folded together, since two of them may compose to one.
@@ -160,7 +160,7 @@ impl Reader<'_> {
         Ok(Hir::concat(parts))
     }
 
-    /// Reads what follows a `*`. Also returns whether a name begins after it.
+    /// Reads what follows a `*`. Also returns whether a component of the path begins after it.
     fn star(&mut self, starts_name: bool, depth: usize) -> (Hir, bool) {
         let after = self.rest.trim_start_matches('*');
         let is_two = self.rest.len() - after.len() == 1;
@@ -176,13 +176,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows a `[`. A `]` in the first place is a member, and so is a `-` in the first or last
-    /// place.
+    /// Reads what follows a `[`. A leading `]` is a member of the class, and so is a leading or trailing `-`.
     fn class(&mut self) -> Result<Hir, BadNamePattern> {
         let negation = self.rest.strip_prefix(['!', '^']);
         self.rest = negation.unwrap_or(self.rest);
         let mut ranges = Vec::new();
-        // A character that folds to several (`ß`) stands for these, one after the other.
+        // A character that folds to several (`ß` to `ss`) matches that sequence.
         let mut choices = Vec::new();
         let mut is_first = true;
         loop {
@@ -208,7 +207,7 @@ impl Reader<'_> {
                 _ => choices.push(literal(&folded)),
             }
         }
-        // A range means the characters as a person wrote them, in either letter case.
+        // A range such as `[a-z]` is taken between the characters as written, and matches either letter case.
         let has = |character: &char| ranges.iter().any(|range| range.contains(character));
         let lower = UPPER.iter().filter(|(_, upper)| has(upper)).map(|(lower, _)| *lower..=*lower);
         let members = ranges.iter().cloned().chain(lower);
@@ -365,7 +364,7 @@ mod tests {
         assert!(matches(&format!("{}a{}", "{".repeat(DEPTH), "}".repeat(DEPTH)), "a"));
     }
 
-    /// An error protects too much rather than too little.
+    /// If the search fails, too much is protected rather than too little.
     #[test]
     fn where_the_automaton_gives_up_the_first_expression_counts_as_matched() {
         let gives_up = DFA::config().match_kind(MatchKind::All).quit(b'x', true);

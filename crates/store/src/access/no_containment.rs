@@ -1,5 +1,5 @@
-//! Replaces the first wall, which keeps paths in the roots, in tests of the second: follows every path
-//! wherever it leads. It is built only with the feature `simulation`, never into a release.
+//! Simulates a fault of `roots`, which keeps paths in the roots, in tests of the second wall (`landlock`):
+//! every path is followed, wherever it leads. Built only with the feature `simulation`, never into a release.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,14 +11,15 @@ use crate::access::place::Place;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Returns the place of any path whose directory exists; `None` while paths are contained.
+/// Returns the place of any path whose directory exists; `None` if there is none, or while the simulation is
+/// off.
 pub(crate) fn place(path: &Path) -> Option<Place> {
     if os::has_containment() {
         return None;
     }
     #[expect(clippy::disallowed_methods, reason = "this build exists to have no walls")]
     let real = |path: &Path| std::fs::canonicalize(path).ok();
-    // A dangling link leads to where its target would be.
+    // The place of a dangling link is that of its missing target.
     let dangling = || real(path.parent()?.join(std::fs::read_link(path).ok()?).parent()?);
     let path = match (real(path), dangling(), std::fs::read_link(path)) {
         (Some(path), ..) => path,

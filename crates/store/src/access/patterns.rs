@@ -1,5 +1,5 @@
-//! File name patterns as a person writes them on the command line: [`Patterns`]. The caller decides what a
-//! match means.
+//! Parses and matches the path patterns of the command line: [`Patterns`]. The caller decides what a match
+//! means.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,10 +13,11 @@ use crate::access::name_pattern::{BadNamePattern, PathMatcher, expression};
 use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 
-/// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**`
-/// does not, `[a-z]` and `{a,b}` choose. A pattern without a slash matches a name at any depth, and
-/// everything below it. A pattern with a slash matches from a root on, or the whole path if it is absolute.
-/// Letter case, Unicode composition and everything else that some file system ignores in names do not count.
+/// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` match within one name,
+/// `**` any number of names, `[a-z]` and `{a,b}` alternatives. A pattern without a slash matches a name at
+/// any depth, and everything below it. A pattern with a slash matches paths from a root on or, if it is
+/// absolute, whole paths. Letter case, Unicode composition and everything else that some file system ignores
+/// in names do not count.
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
@@ -59,8 +60,8 @@ impl fmt::Debug for Patterns {
 const MAX_PATTERNS: usize = 1_000;
 /// The maximum bytes of all patterns together.
 const MAX_BYTES: usize = 64 << 10;
-/// The maximum bytes of patterns that are compiled on first use. Such short ones never take too much memory,
-/// so compiling them does not fail then.
+/// The maximum bytes of patterns that are compiled on first use. Patterns this short never take too much
+/// memory, so their late compilation does not fail.
 const MAX_LAZY_BYTES: usize = 1 << 10;
 /// The maximum number of characters of an invalid pattern that a message shows.
 const MAX_SHOWN: usize = 200;
@@ -68,16 +69,16 @@ const MAX_SHOWN: usize = 200;
 /// The reasons why patterns are rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadPattern {
-    /// There are too many.
+    /// There are too many patterns; holds their number.
     #[error("{0} patterns, and the limit is {MAX_PATTERNS}")]
     Many(usize),
-    /// They have too many bytes.
+    /// The patterns have too many bytes together; holds the number.
     #[error("patterns of {0} bytes, and the limit is {MAX_BYTES}")]
     Long(usize),
-    /// They would take too much memory when compiled.
+    /// The patterns would take too much memory when compiled.
     #[error("patterns that take too much memory")]
     Large,
-    /// One is invalid. Holds its beginning, and the reason.
+    /// A pattern is invalid. Holds the beginning of the pattern, and the reason.
     #[error("`{0}` is no pattern: {1}")]
     Unreadable(String, BadNamePattern),
 }
@@ -127,8 +128,8 @@ impl Patterns {
         Ok(Self { texts: texts.to_vec(), matcher: Some(Arc::new(matcher)), ..Self::default() })
     }
 
-    /// Returns the same patterns, with more start directories: a pattern with a slash then matches from each
-    /// of these, not only from the root through which a file is reached.
+    /// Returns the same patterns with more start directories: a pattern with a slash then matches from each
+    /// of `roots`, too, not only from the root through which a file is reached.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
         if self.matcher.is_none() {
@@ -138,8 +139,8 @@ impl Patterns {
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
-    /// Whether a file matches any pattern. `path` is its absolute path, and `relative` its path from its
-    /// root.
+    /// Whether a file matches any pattern. `path` is its absolute path, and `relative` its path relative to
+    /// its root.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {
         self.matching(path, relative).is_some()
@@ -150,7 +151,8 @@ impl Patterns {
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
         let Some(compiled) = self.matcher.as_ref()?.compiled() else {
-            // This has never happened. If it does, each file counts as matched: none goes unprotected.
+            // The patterns could not be compiled, which has never happened. Then each file counts as matched,
+            // so none is unprotected.
             return self.texts.first().map(String::as_str);
         };
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
@@ -184,8 +186,9 @@ fn escape(path: &str) -> String {
     escaped
 }
 
-/// Replaces the leading directories of an absolute pattern by their real path, since files are matched by
-/// their real paths. `pattern` lacks the leading `top`. `None` if the pattern stays the same.
+/// Returns an absolute pattern with its leading directories replaced by their real path, since files are
+/// matched by their real paths. `pattern` lacks the leading `top`. Returns `None` if the pattern would stay
+/// the same.
 fn by_real_path(top: &str, pattern: &str) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let literal =

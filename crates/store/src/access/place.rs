@@ -1,5 +1,5 @@
-//! Files that are named relative to the handle of a directory ([`Place`]), and files that were opened by such
-//! a name ([`OpenFile`]).
+//! Names files relative to the handle of a directory ([`Place`]), and opens them by such a name
+//! ([`OpenFile`]).
 //!
 //! Only [`crate::access::roots`] turns a path into a place. Nothing here follows a symbolic link.
 
@@ -24,28 +24,28 @@ use crate::os::patience::while_held;
 /// The maximum number of symbolic links in one path, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
-/// The maximum number of directories that a call creates for a new name. A record holds the path of each, so
-/// its size grows with the square of their number.
+/// The maximum number of directories that a call creates for a new name. The journal record of the edit holds
+/// the path of each, so its size grows with the square of their number.
 const MAX_MISSING: usize = 100;
 
-/// The place of a file that is there, or would be: the handle of a directory beneath a root, and a name in
-/// it.
+/// The place of a file that exists or could be created: the handle of a directory beneath a root, and a name
+/// in it.
 ///
-/// If the handle's directory is renamed, the place moves with it. A directory that then takes the old name is
-/// never entered.
+/// If the handle's directory is renamed, the place moves with it. Another directory that then gets the old
+/// name is never entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The deepest parent that exists.
+    /// The deepest existing parent directory.
     pub(crate) directory: Arc<Dir>,
-    /// Its device and inode; `None` if they are unknown.
+    /// Device and inode of `directory`; `None` if they are unknown.
     pub(crate) directory_key: Option<(u64, u64)>,
-    /// The parents below it that do not exist, outermost first.
+    /// The missing parent directories below `directory`, outermost first.
     pub(crate) missing: Vec<OsString>,
     pub(crate) name: OsString,
     pub(crate) path: PathBuf,
     /// `path`, relative to the root.
     pub(crate) relative: PathBuf,
-    /// The links in the roots that led here.
+    /// The symbolic links in the roots that led to this place.
     pub(crate) links: Vec<SymbolicLink>,
     pub(crate) by_link: bool,
     pub(crate) ends_in_slash: bool,
@@ -55,18 +55,18 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct SymbolicLink {
     pub(crate) path: PathBuf,
-    /// Its path, relative to its root.
+    /// The link's path, relative to its root.
     pub(crate) relative: PathBuf,
 }
 
-/// A place that may be written to. All code that locks, replaces or creates a file takes one, and only
-/// [`ForWriting::resolve`](crate::access::roots::ForWriting::resolve) returns one. So no edit can bypass the
-/// policy.
+/// A place that may be written to. All code that locks, replaces or creates a file requires this type, and
+/// only [`ForWriting::resolve`](crate::access::roots::ForWriting::resolve) returns it. So no edit can bypass
+/// the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
-    /// Makes a writable place of one that the policy permits. Only `roots.rs` may call this, after it has
+    /// Converts a place that the policy permits to be written. Only `roots.rs` may call this, after it has
     /// checked the policy.
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
@@ -92,7 +92,8 @@ impl Deref for WritablePlace {
 }
 
 impl Place {
-    /// Returns the absolute path, without any symbolic link. It is for messages and records, not for opening.
+    /// Returns the absolute path, without any symbolic link. It is for messages and journal records, not for
+    /// opening.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -105,7 +106,7 @@ impl Place {
         std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
     }
 
-    /// Returns the path relative to its root; of nested roots, to the innermost.
+    /// Returns the path relative to its root; if roots are nested, to the innermost.
     #[must_use]
     pub(crate) fn relative(&self) -> &Path {
         &self.relative
@@ -131,8 +132,8 @@ impl Place {
         self.by_link
     }
 
-    /// Tells whether no symbolic link led from `path`, which was resolved, to the place. Their last names may
-    /// differ in spelling.
+    /// Tells whether no symbolic link led from `path`, which was resolved, to the place. The file names of
+    /// the two may differ in spelling.
     #[must_use]
     pub(crate) fn is_directly_at(&self, path: &Path) -> bool {
         !self.by_link && self.path.parent() == path.parent()
@@ -145,7 +146,7 @@ impl Place {
         self.by_link && self.is_free()
     }
 
-    /// Tells whether no file is at the place. False if that is unknown.
+    /// Tells whether no file is at the place. Returns `false` if that cannot be found out.
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         self.is_taken().is_ok_and(|is_taken| !is_taken)
@@ -162,7 +163,7 @@ impl Place {
 
     /// Opens the file, for reading or for reading and writing, whether or not it is locked.
     ///
-    /// Does not wait, since it opens only regular files. On Windows alone, it waits a moment for a program
+    /// Does not block, since it opens only regular files. Only on Windows does it wait a moment for a program
     /// that denies sharing. If a symbolic link has replaced the file since the path was resolved, the error
     /// is [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
@@ -180,7 +181,8 @@ impl Place {
             return fail(StoreErrorKind::NotFound);
         }
         // The kind is checked before the open, since opening a device can have effects (a watchdog starts, a
-        // tape rewinds). The check of the path may be long ago, since the call may have waited for locks.
+        // tape rewinds). The path may have been checked long ago, since the call may have waited for locks in
+        // between.
         let kind =
             self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
         self.check_regular(kind)?;
@@ -200,7 +202,7 @@ impl Place {
             opened => opened.context(Operation::Open, &self.path)?,
         };
         let file = OpenFile::new(file, self.path.clone())?;
-        // The kind is checked again, since the name may be another file's by now.
+        // The kind is checked again, since the name may belong to another file by now.
         if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }
 
@@ -234,7 +236,7 @@ impl Place {
     /// Checks that the file may be written to, according to its mode, its flags (`chattr(1)`) and the file
     /// system.
     ///
-    /// Replacing a file needs only permission on its directory. So only this check keeps a read-only file
+    /// Replacing a file needs only permission on its directory. So this check alone keeps a read-only file
     /// from being changed.
     pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
         let name = Path::new(&self.name);
@@ -250,7 +252,7 @@ impl Place {
         }
     }
 
-    /// Checks that the file needs no more new directories than a call creates.
+    /// Checks that the file does not need more new directories than a call may create.
     pub(crate) fn check_missing(&self, operation: Operation) -> Result<(), StoreError> {
         let missing = self.missing.len();
         if missing <= MAX_MISSING {
@@ -271,7 +273,7 @@ impl Place {
         })
     }
 
-    /// Returns the flag of the directory that forbids creating, removing or replacing files in it.
+    /// Returns the flag of the directory, if any, that forbids creating, removing or replacing files in it.
     pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
         os::guard_at(&self.directory, Path::new("."))
     }
@@ -308,7 +310,7 @@ impl OpenFile {
         &self.identity
     }
 
-    /// Returns the file's metadata at the same moment.
+    /// Returns the file's metadata as of the same moment as [`OpenFile::identity`].
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
@@ -326,7 +328,8 @@ impl OpenFile {
         &self.file
     }
 
-    /// Reads size and times again. The caller must call this once it holds the lock.
+    /// Reads size and times again. Must be called when the lock has been acquired, since the file may have
+    /// changed before.
     pub fn refreshed(self) -> Result<Self, StoreError> {
         Self::new(self.file, self.path)
     }
@@ -336,7 +339,8 @@ impl OpenFile {
         Bytes { file: &self.file, size: self.identity.size }
     }
 
-    /// Tells whether size and times are the same as at the open. If so, all reads since then saw one state.
+    /// Tells whether size and times are the same as at the open. If so, all reads since then saw the same
+    /// content.
     pub fn is_unchanged(&self) -> io::Result<bool> {
         Ok(os::identity_of(&self.file)? == self.identity)
     }
@@ -354,7 +358,8 @@ impl Source for OpenFile {
     }
 }
 
-/// The bytes of an open file. Reading them needs no further descriptor, since none may be available.
+/// The bytes of an open file. Reading them needs no further file descriptor, since the process may have none
+/// left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     file: &'a File,
@@ -392,7 +397,7 @@ impl Source for Bytes<'_> {
 mod tests {
     use super::*;
 
-    /// An error that lasts is not retried.
+    /// A lasting error is returned without a retry.
     #[test]
     fn what_cannot_be_read_is_an_error() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! The rules for paths in the allowed directories ([`Policy`]): which may be read but not written, and which
-//! are out of bounds altogether. The policy is fixed when the roots are opened. Only [`crate::access::roots`]
-//! asks it, for every path of every call.
+//! Decides which paths in the allowed directories may be read but not written, and which are out of bounds:
+//! neither read nor written ([`Policy`]). The policy is fixed when the roots are opened. Only
+//! [`crate::access::roots`] asks it, for every path of every call.
 //!
-//! The policy judges by paths, by the links that led there, and for a few files by identity. It does not
-//! recognise other hard links and bind mounts.
+//! The policy judges a file by its path, by the links that led to it, and in a few cases by identity
+//! (`aliases.rs`). It does not recognise other hard links and bind mounts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ pub(crate) struct Policy {
 #[derive(Clone, Default, Debug)]
 struct OwnFiles {
     listed: FileList,
-    /// The names in the paths of the files, both as written and without links. The files are listed, and
-    /// looked up, when something is first written.
+    /// The components of the files' paths, both as written and without links. The files are listed and looked
+    /// up before the first write.
     paths: OnceLock<Vec<Vec<FoldedName>>>,
 }
 
@@ -76,7 +76,7 @@ struct Closed {
 }
 
 impl Policy {
-    /// Returns the policy for actions of a person: nothing is protected.
+    /// Returns the policy that protects nothing, for actions of a person.
     #[must_use]
     pub(crate) fn unprotected() -> Self {
         Self { is_unprotected: true, ..Self::default() }
@@ -88,7 +88,7 @@ impl Policy {
         Self { read_only, ..self }
     }
 
-    /// Returns the same policy, which protects what matches these patterns, too.
+    /// Returns the same policy, which also protects the files that match these patterns.
     #[must_use]
     pub(crate) fn protecting(self, patterns: Patterns) -> Self {
         Self { patterns, ..self }
@@ -101,7 +101,7 @@ impl Policy {
     }
 
     /// Returns the same policy, under which files that match these patterns lose their default protection.
-    /// Files that [`Policy::protecting`] names stay protected.
+    /// Files that match the patterns of [`Policy::protecting`] stay protected.
     #[must_use]
     pub(crate) fn exempting(self, exempt: Patterns) -> Self {
         Self { exempt, ..self }
@@ -123,12 +123,12 @@ impl Policy {
 
     /// Tells whether a path without links lies in a closed directory.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
-        // Letter case is ignored. Where it counts, this also closes directories whose path differs only in
-        // letter case.
+        // Letter case is ignored. On a case-sensitive file system, this also closes directories whose path
+        // differs only in letter case.
         self.closed.iter().any(|closed| lies_in(path, &closed.path))
     }
 
-    /// Tells whether, by the paths, a closed directory is this one or lies below it.
+    /// Tells, by the paths alone, whether a closed directory is at this path or below it.
     pub(crate) fn closes_below(&self, path: &Path) -> bool {
         self.closed.iter().any(|closed| lies_in(&closed.path, path))
     }
@@ -198,9 +198,9 @@ fn folded(path: &Path) -> Vec<FoldedName> {
     path.iter().map(FoldedName::new).collect()
 }
 
-/// Returns the protection that a path has by its names.
+/// Returns the protection that a path has by its components alone.
 fn by_name(names: &[FoldedName], relative: &Path) -> Option<Protection> {
-    // Only the names below the root count: a person has named the root, even if it lies in `.git`.
+    // Only the components below the root count: a person has allowed the root, even if it lies in `.git`.
     let root = names.len().saturating_sub(relative.iter().count());
     if names.iter().skip(root).any(is_git) {
         return Some(Protection::Git);

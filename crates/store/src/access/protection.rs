@@ -1,5 +1,5 @@
-//! The reasons why a file may be read but not written: [`Protection`]. [`crate::access::policy`] decides
-//! which files these are.
+//! Defines the reasons why a file may be read but not written: [`Protection`]. [`crate::access::policy`]
+//! decides which files have one.
 
 use crate::access::client_files::ClientFile;
 

@@ -1,11 +1,13 @@
-//! The allowed directories as capabilities, and the way from a client's path to a [`Place`] in one of them.
+//! Holds the allowed directories by open handles ([`Roots`]), and resolves a client's path to a [`Place`] in
+//! one of them.
 //!
-//! A path is first walked by its text, following every symbolic link (`walk`). This walk only tells which
-//! root the path leads to. The file is then opened from that root's handle, with no link left to follow. So
-//! nothing outside is reached, whatever is swapped in between.
+//! A path is first walked by its text, following every symbolic link (`walk`). This walk only finds out to
+//! which root the path leads. The file is then opened from that root's handle by a path without links, and no
+//! link is followed. So nothing outside is reached, even if a directory or link is swapped between the two
+//! steps.
 //!
 //! [`crate::access::policy`] decides which files are protected *within* a root. This module asks the policy,
-//! so that a caller who has a place need not ask again.
+//! so a caller that has a place does not need to ask again.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -42,8 +44,8 @@ pub fn has_containment() -> bool {
     true
 }
 
-/// The longest path that is walked. It is the limit of Windows, the longest of any system; Linux itself
-/// refuses more than 4096 bytes.
+/// The maximum length of a path that is walked. It is the limit of Windows, the highest of any system; Linux
+/// itself refuses more than 4096 bytes.
 pub(crate) const PATH_LENGTH: usize = 32_767;
 
 /// The allowed directories. Each is open, except those whose volume does not answer yet.
@@ -53,13 +55,13 @@ pub(crate) struct Roots {
     configured: Vec<Configured>,
     /// The directories that are never served.
     unserved: Vec<Unserved>,
-    /// Held while directories that were away are opened.
+    /// Held by the thread that opens directories whose volumes did not answer before.
     opening: Mutex<()>,
     policy: Policy,
     /// The directory that `~` stands for.
     home: Option<PathBuf>,
-    /// Whether paths are those that files had in the past. Such a path had no links, so a link on it now
-    /// leads to another file.
+    /// Whether the paths to resolve are those that files had in the past, as the history has them. Such a
+    /// path had no links, so a link on it now leads to another file.
     are_past: bool,
 }
 
@@ -76,7 +78,7 @@ impl Configured {
         Self { root: OnceLock::from(root), away: None }
     }
 
-    /// Returns the reason why the directory was away at the start, as long as it is not open.
+    /// Returns the reason why the directory could not be opened at the start; `None` once it is open.
     fn away(&self) -> Option<&Unserved> {
         self.away.as_ref().filter(|_| self.root.get().is_none())
     }
@@ -119,14 +121,14 @@ pub enum PathError {
     /// The path has a `..` component.
     #[error("the path has a `..` component")]
     Traversal,
-    /// The path leads out of every root, or never into one, or to something out of bounds. The error does not
-    /// tell whether anything exists there.
+    /// The path leads out of all roots or into none, or it leads to something out of bounds. The error does
+    /// not tell whether anything exists there.
     #[error("the path is not inside an allowed directory")]
     Outside {
         /// The files in the roots that were perhaps meant. Finding them looks at nothing outside.
         suggested: Option<Box<Suggestion>>,
     },
-    /// The path leads into a configured directory that is not served, and into no other.
+    /// The path leads into a configured directory that is not served, and not into a served one.
     #[error("the path leads into {}, which is not served", .0.path.display())]
     Unserved(Box<Unserved>),
     /// The path leads into a root that was removed, or that another directory has replaced.
@@ -175,8 +177,8 @@ impl Roots {
         })
     }
 
-    /// Opens directories by the real paths that they had in the past. Each must still be the directory of its
-    /// key, as far as the system tells. No link is followed, neither to a root nor in it.
+    /// Opens directories by the real paths that they had in the past. Each must still be the directory that
+    /// its key identifies, as far as the system can tell. No link is followed, neither to a root nor in it.
     pub(crate) fn open_as_they_were(
         directories: &[(PathBuf, DirectoryKey)],
         policy: Policy,
@@ -215,7 +217,7 @@ impl Roots {
         Self { configured, unserved, opening: Mutex::default(), policy, home: None, are_past: false }
     }
 
-    /// Adds a root that could not be opened, since its volume was away.
+    /// Adds a root that could not be opened, since its volume did not answer.
     #[cfg(test)]
     pub(crate) fn and_away(mut self, wanted: &ConfiguredDirectory) -> Self {
         let error = std::io::Error::from(std::io::ErrorKind::NotConnected);
@@ -252,8 +254,8 @@ impl Roots {
         self.configured.iter().filter_map(Configured::away)
     }
 
-    /// Opens the directories whose volume answers by now. Each may take as long as the system waits for a
-    /// volume. While one thread waits, other threads continue without the directories.
+    /// Opens the directories whose volume answers by now. Each attempt can take as long as the system waits
+    /// for a volume. While one thread waits, other threads continue without the directories.
     pub(crate) fn open_what_is_back(&self) {
         let Ok(_opening) = self.opening.try_lock() else { return };
         for configured in &self.configured {
@@ -263,7 +265,7 @@ impl Roots {
         }
     }
 
-    /// Tells whether no directory is served although some were configured, or one was to be served by
+    /// Tells whether no directory is served, although at least one was configured or was to be served by
     /// default.
     #[must_use]
     pub(crate) fn are_all_unserved(&self) -> bool {
@@ -368,8 +370,8 @@ impl Roots {
         }
     }
 
-    /// Returns a place that was found by the path `found_by`, unless it is out of bounds by the path that it
-    /// has got since then.
+    /// Returns a place that was found by the path `found_by`, unless its current path, in the listed
+    /// spelling, is out of bounds.
     fn unless_closed(&self, place: Place, found_by: &Path) -> Result<Place, PathError> {
         let is_closed = || self.policy.closes_path(&place.path) || self.closes_parent_of(&place);
         if place.path != found_by && is_closed() { Err(PathError::OUTSIDE) } else { Ok(place) }
@@ -384,8 +386,8 @@ impl Roots {
         os::identity_at_once(&root.directory, path.strip_prefix(&root.path).ok()?)
     }
 
-    /// Returns the problems that a path's text alone shows. `access/suggested` finds out which file a
-    /// relative path means.
+    /// Returns the problems that a path's text alone shows, without suggestions (`access/suggested` adds
+    /// these).
     #[must_use]
     pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
         let has_nul = file_path.contains('\0');
@@ -414,7 +416,7 @@ impl Roots {
     }
 
     /// Returns the root that holds a place, as its real path and its handle; `None` if the place was reached
-    /// by another path of the root.
+    /// by a path of the root other than its real path.
     pub(crate) fn root_of(&self, place: &Place) -> Option<(&Path, &Arc<Dir>)> {
         self.known_root_of(place).map(|root| (root.path.as_path(), &root.directory))
     }
@@ -440,7 +442,8 @@ impl Roots {
         }
     }
 
-    /// Opens a directory that was away, if its volume answers by now, and tells whether it is served.
+    /// Opens a directory whose volume did not answer before, if it answers by now, and tells whether the
+    /// directory is served.
     fn is_back(&self, away: &Unserved) -> bool {
         let same = |configured: &&Configured| configured.away.as_ref() == Some(away);
         self.configured.iter().find(same).is_some_and(|configured| configured.is_back(away))
@@ -551,7 +554,7 @@ impl Root {
         })
     }
 
-    /// Tells whether the directory found is the one that was opened; `true` where the platform cannot tell.
+    /// Tells whether a directory that the walk has found is this root; `true` where the platform cannot tell.
     pub(super) fn is_at(&self, found: &Looked) -> bool {
         found.is_directory && found.key.is_none_or(|key| key == self.key)
     }
@@ -563,7 +566,7 @@ impl Root {
     }
 }
 
-/// Returns the error for a path that a file had in the past, and that a link now leads elsewhere.
+/// Returns the error for a path that a file had in the past and on which there is now a link to elsewhere.
 fn led_elsewhere(path: &Path) -> PathError {
     PathError::Failed(StoreError::new(Operation::Resolve, path, StoreErrorKind::OtherDirectory))
 }
@@ -595,8 +598,8 @@ pub(super) fn names_a_directory(path: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    /// The directory of a place may have another identity for each spelling (exfat-fuse), and its path may
-    /// lead over a bind mount. So either of them shows what is out of bounds.
+    /// The directory of a place can have a different identity for each spelling (exfat-fuse), and its path
+    /// can lead over a bind mount. So a place is out of bounds if either its identity or its path says so.
     #[test]
     fn what_is_out_of_bounds_is_so_by_another_spelling_too() {
         let directory = tempfile::tempdir().unwrap();
@@ -629,7 +632,7 @@ mod tests {
         (roots, away)
     }
 
-    /// Two calls can name the root at once.
+    /// Two calls can name the root at the same time.
     #[test]
     fn a_root_that_another_call_has_opened_is_back() {
         let directory = tempfile::tempdir().unwrap();

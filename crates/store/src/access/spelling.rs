@@ -1,8 +1,9 @@
-//! One spelling for each file where letter case does not count: [`Spelling`].
+//! Gives each file one spelling where letter case does not count: [`Spelling`].
 //!
 //! Most such file systems give both spellings of a name one inode number, which shows that they are one file.
-//! Some (exfat-fuse) compute the number from the name that was asked for, and a rename to the other spelling
-//! changes the name. So a place on such a file system gets the names that its directories list.
+//! Some (exfat-fuse) compute the number from the name as the caller spelled it, and a rename to the other
+//! spelling changes the listed name. So a place on a file system that ignores letter case gets the names that
+//! its directories list.
 //!
 //! Other forms of one name (Unicode composition, short names) are recognised only by the inode number.
 
@@ -18,8 +19,8 @@ use crate::access::place::Place;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Tells, for each device in a root, whether its file system ignores letter case. Where this differs between
-/// directories (ext4, `chattr +F`), the first answer is kept: inode numbers suffice there.
+/// Finds out, for each device in a root, whether its file system ignores letter case. Where this differs
+/// between directories (ext4, `chattr +F`), the first result is kept: inode numbers suffice there.
 #[derive(Debug, Default)]
 pub(crate) struct Spelling {
     folds: Mutex<BTreeMap<u64, bool>>,
@@ -27,7 +28,7 @@ pub(crate) struct Spelling {
 
 impl Spelling {
     /// Returns the place with the names that its directories list, if letter case does not count on its file
-    /// system. The place's relative path starts at the handle `root`.
+    /// system. The place's relative path starts at the directory `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
         let Some((device, _)) = place.directory_key else { return place };
         let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
@@ -46,7 +47,7 @@ impl Spelling {
 }
 
 /// Tells whether letter case is ignored for the place's own name, or else for its deepest parent that exists.
-/// `None` if such a name does not exist or has no letters, so that it shows nothing.
+/// `None` if no such name exists, or if it has no letters: then nothing shows it.
 fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     if place.missing.is_empty()
         && let Some(folds) = folds_name(&place.directory, &place.name)
@@ -61,8 +62,8 @@ fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     folds_name(directory.as_ref().unwrap_or(root), name)
 }
 
-/// Tells whether a name that exists is also found in the other letter case, while the directory does not list
-/// both; `None` if that is unknown.
+/// Tells whether an existing name is also found in the other letter case, although the directory does not
+/// list both; `None` if that is unknown.
 fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     let turned = turned(name)?;
     directory.symlink_metadata(name).ok()?;
@@ -72,12 +73,12 @@ fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     Some(!BTreeSet::from([name.to_owned(), turned]).is_subset(&names_of(directory)?))
 }
 
-/// Returns the parents of a place that exist, from the root on.
+/// Returns the path of a place's deepest existing parent, relative to the root.
 fn existing_parents(place: &Place) -> Option<&Path> {
     place.relative.ancestors().nth(place.missing.len() + 1)
 }
 
-/// Returns the name with each letter in the other case; `None` if no letter has one.
+/// Returns the name with each letter in the other case; `None` if no letter has another case.
 fn turned(name: &OsStr) -> Option<OsString> {
     let name = name.to_str()?;
     let turn = |letter: char| {
@@ -99,7 +100,7 @@ fn names_of(directory: &Dir) -> Option<BTreeSet<OsString>> {
     Some(names)
 }
 
-/// Returns a name as its directory lists it; the given name if the file is missing.
+/// Returns a name as its directory lists it; `name` itself if the file is missing.
 fn listed(directory: &Dir, name: &OsStr) -> OsString {
     if directory.symlink_metadata(name).is_err() {
         return name.to_owned();
@@ -120,7 +121,7 @@ fn one_of(names: &BTreeSet<OsString>, name: &OsStr) -> OsString {
         [one] => Some(one.clone()),
         _ => None,
     };
-    // If letter case does not explain it, the names may differ in something else that some file systems
+    // If no listed name differs in letter case alone, one may differ in something else that some file systems
     // ignore.
     let is_listed = names.get(name).cloned();
     is_listed
@@ -129,11 +130,12 @@ fn one_of(names: &BTreeSet<OsString>, name: &OsStr) -> OsString {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Returns the place with each of its names as its directory lists it, by the function `listed`; `None` if a
-/// directory cannot be opened by that name.
+/// Returns the place with each of its names as its directory lists it, which the function `listed` finds out;
+/// `None` if a directory cannot be opened by its listed name.
 fn as_listed(place: &Place, root: &Arc<Dir>, listed: &dyn Fn(&Dir, &OsStr) -> OsString) -> Option<Place> {
     let parents = existing_parents(place)?;
-    // If the parent is the root, the place keeps its own handle of it, which an edit needs (`os::hold`).
+    // If the parent is the root, the place keeps its own handle of the root, which an edit needs
+    // (`os::hold`).
     let mut directory = if parents.as_os_str().is_empty() { &place.directory } else { root }.clone();
     let mut relative = PathBuf::new();
     for name in parents {

@@ -1,5 +1,5 @@
-//! Configured directories that are not served, and the reasons; data only. [`crate::access::roots::Roots`]
-//! keeps them beside those that are served, so that a call that names one gets the reason.
+//! Defines the configured directories that are not served, and the reasons. [`crate::access::roots::Roots`]
+//! keeps them beside the served ones, so a call that names one gets the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -17,11 +17,11 @@ pub struct ConfiguredDirectory {
     pub path: PathBuf,
 }
 
-/// A directory that was to be served, but is not. This lasts as long as the process, or until its volume
+/// A directory that was to be served, but is not: until the process ends, or until the directory's volume
 /// answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unserved {
-    /// The name of the directory as it was written; empty if no name was written, or an empty one.
+    /// The name of the directory as it was written; empty if none was written, or an empty one.
     pub named: PathBuf,
     /// The absolute path that this name means; empty if it means none.
     pub path: PathBuf,
@@ -36,16 +36,18 @@ pub enum WhyUnserved {
     Failed {
         /// The error, as far as a person can act on it.
         kind: StoreErrorKind,
-        /// Whether the path is that of a file.
+        /// Whether the path names a file.
         is_file: bool,
-        /// Whether the directory may be opened later: its volume, or the way there, does not answer.
+        /// Whether it may become possible to open the directory later: its volume, or the network, does not
+        /// answer now.
         is_temporary: bool,
         /// The system's own message.
         cause: Box<str>,
     },
     /// The name is empty.
     Empty,
-    /// No directory was named, and the current directory is served only if it is named.
+    /// No directory was named, and the current one, which would be the default, is served only if it is
+    /// named.
     OnlyWhenNamed(FileOwner),
     /// The directory is the current one, or named relative to it, and the current directory cannot be read.
     /// The text is the system's own message.
@@ -66,9 +68,9 @@ pub enum FileOwner {
 }
 
 /// Tells whose files lie in a directory that is served only when named; `None` if it can be served by
-/// default. `home` is the person's home directory. Each of `of_system`, with all below it, belongs to the
-/// system or its programs. All are real paths. Two names count as the same if any file system takes them for
-/// the same.
+/// default. `home` is the person's home directory. The directories `of_system`, and all below them, belong to
+/// the system or its programs. All are real paths. Two names count as the same if they are the same on any
+/// file system.
 #[must_use]
 pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<FileOwner> {
     let lies_in = |above: &Path| {
@@ -87,7 +89,7 @@ pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathB
     }
 }
 
-/// Tells whether two paths lead to one directory, over whatever links, drives and shares.
+/// Tells whether two paths lead to the same directory, through any links, drives and shares.
 #[must_use]
 pub fn is_same_directory(one: &Path, other: &Path) -> bool {
     let key = os::key_of_path(one);
@@ -95,7 +97,7 @@ pub fn is_same_directory(one: &Path, other: &Path) -> bool {
 }
 
 impl Unserved {
-    /// Makes the entry of a directory that could not be opened just now.
+    /// Describes a directory that could not be opened just now.
     pub(crate) fn failed(wanted: &ConfiguredDirectory, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
@@ -105,13 +107,13 @@ impl Unserved {
         Self { named: wanted.named.clone(), path: wanted.path.clone(), why }
     }
 
-    /// Tells whether the directory may be opened later.
+    /// Tells whether it may become possible to open the directory later.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         matches!(self.why, WhyUnserved::Failed { is_temporary: true, .. })
     }
 
-    /// Tells whether a path lies in the directory, by its text.
+    /// Tells whether a path, by its text, lies in a directory that cannot be opened.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         matches!(self.why, WhyUnserved::Failed { .. }) && path.starts_with(&self.path)
     }

@@ -1,5 +1,5 @@
-//! The walk along a client's path by its text, following every symbolic link, to the root that the path leads
-//! to. The file is then opened from that root's handle.
+//! Walks along a client's path by its text, following every symbolic link, to find the root that the path
+//! leads to. The file is then opened from that root's handle.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -16,10 +16,10 @@ use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
-/// The place that a path leads to by its text.
+/// The state of a walk, and at its end what the walk has found.
 #[derive(Default)]
 struct Walk {
-    /// The path without links, as far as they could be seen.
+    /// The path walked so far, without the links that could be seen.
     path: PathBuf,
     /// The roots on the way to `path`, innermost last.
     entered: Vec<(PathBuf, usize)>,
@@ -27,7 +27,8 @@ struct Walk {
     links: Vec<SymbolicLink>,
     /// The path of a root that is gone, or is another file or directory now.
     replaced: Option<PathBuf>,
-    /// Set if there are too many links, or a `..` follows a name that is no directory.
+    /// The reason why the path cannot be followed, such as too many links, or a `..` after a name that is not
+    /// a directory.
     failure: Option<StoreErrorKind>,
     /// Whether a link led from a root out of all roots. A loop of links on such a walk is not reported, since
     /// that would show what is outside.
@@ -81,8 +82,8 @@ impl Roots {
 
     /// Follows `path` by its text, component by component.
     ///
-    /// If a component cannot be looked at, the rest is taken as it is written. So a missing file leads to the
-    /// same root as one that exists.
+    /// If a component cannot be looked up, the rest of the path is taken as it is written. So a missing file
+    /// leads to the same root as one that exists.
     fn walk(&self, path: &Path) -> Walk {
         let mut walk = Walk::default();
         let mut pending: VecDeque<OsString> = VecDeque::new();
@@ -100,7 +101,7 @@ impl Roots {
                 continue;
             }
             if cfg!(windows) && component.to_str().is_some_and(|name| fault_of(name).is_some()) {
-                // Such a name can only come from the target of a link: those in the path itself were refused
+                // Such a name can only come from the target of a link: a path that itself has one was refused
                 // before.
                 (is_blind, walk.failure) = (true, Some(StoreErrorKind::NotFound));
             }
@@ -152,8 +153,8 @@ impl Roots {
         walk
     }
 
-    /// Starts, or restarts, at the top of an absolute path. Returns `false` if the top may not be looked up,
-    /// since the lookup would tell another machine who this user is.
+    /// Starts, or restarts, at the top of an absolute path. Returns `false` if the top must not be looked up,
+    /// since the lookup would reveal this user's identity to another machine.
     fn start(&self, walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) -> bool {
         restart(walk, pending, path);
         let is_known =
@@ -161,16 +162,16 @@ impl Roots {
         if is_share(&walk.path) && !self.served().any(|(_, root)| is_known(root)) {
             return false;
         }
-        // On Windows, a drive can be another name of a root, which is a share or a directory. Unix has only
-        // one top.
+        // On Windows, a drive letter can be another name of a root that is a share or a directory. Unix has
+        // only one top.
         let top = if cfg!(windows) { os::look_along(&walk.path) } else { None };
         self.enter(walk, top.as_ref());
         true
     }
 
     /// Records a root if the walk has reached one. Compares identities, since a directory can have several
-    /// paths (letter case, bind mounts, drives of shares), or paths if there is no identity. On Windows, the
-    /// walk then continues from the root's own path.
+    /// paths (letter case, bind mounts, drive letters of shares); where there is no identity, it compares
+    /// paths. On Windows, the walk then continues from the root's own path.
     fn enter(&self, walk: &mut Walk, looked: Option<&Looked>) {
         let is_by_path = |root: &Root| root.is_named(&walk.path);
         let is_here = |root: &Root| match looked {
@@ -190,8 +191,8 @@ impl Roots {
     }
 }
 
-/// Returns the reason why a walk did not find the root of this path: the root is gone, or its file system
-/// does not answer.
+/// Returns the reason why a walk did not find the root at this path: the root is gone or replaced, or its
+/// file system does not answer.
 fn why_it_is_not_there(root: PathBuf) -> PathError {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     match root.symlink_metadata() {
@@ -208,7 +209,7 @@ fn same_top(one: &Path, other: &Path) -> bool {
     top(one).zip(top(other)).is_some_and(|(one, other)| same_path(&one, &other))
 }
 
-/// Restarts at the top of an absolute path.
+/// Continues at the top of an absolute path: the client's path, or the target of a link.
 fn restart(walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) {
     // On Windows, a link to `\name` stays on its own drive.
     let prefix = walk.path.components().next().filter(|part| matches!(part, Component::Prefix(_)));

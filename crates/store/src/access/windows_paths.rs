@@ -1,29 +1,29 @@
-//! Paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. All of it is pure, so it is tested on
-//! every system; it is used only on Windows.
+//! Parses paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. It is used only on Windows,
+//! but asks the system nothing, so it is tested on every system.
 //!
 //! Win32 drops dots and spaces at the end of a name, takes what follows a colon as a stream of the file, and
 //! takes some names as devices in any directory (Microsoft, *Naming Files, Paths, and Namespaces*). Such a
-//! name would mean another file than it says. So it is refused before anything is looked at.
+//! name would mean a file other than the one it spells. So it is refused before the file system is accessed.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// Returns a path for the header of a diff. On Windows it has `/`, as git writes it, since a backslash would
-/// need quotes and a second backslash.
+/// Returns a path for the header of a diff. On Windows, `/` replaces `\`, as in git's diffs, since a
+/// backslash would need quotes and a second backslash.
 pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
     if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
 }
 
-/// The reasons why no file on Windows can have a name.
+/// The reasons why no file on Windows can have a certain name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unusable {
-    /// It has a character that no name may have.
+    /// The name has this character, which is not allowed in names.
     Character(char),
-    /// It has a colon, which the name of a stream follows.
+    /// The name has a colon, which separates a file's name from the name of a stream.
     Stream,
-    /// It ends in a dot or a space, which Windows drops.
+    /// The name ends in a dot or a space, which Windows drops.
     End,
-    /// It is the name of a device, with or without an extension.
+    /// The name is that of a device, with or without an extension.
     Device,
 }
 
@@ -45,13 +45,13 @@ pub(crate) enum PathStart {
     Drive,
     /// `\\server\share`, or `\\?\UNC\server\share`.
     Share,
-    /// `C:name`: from the drive's own current directory on.
+    /// `C:name`: relative to the drive's own current directory.
     DriveRelative,
-    /// `\name`: from the top of the current drive on.
+    /// `\name`: relative to the top of the current drive.
     RootRelative,
     /// Another name in the device namespace, such as `\\.\PhysicalDrive0`.
     Device,
-    /// `name`: from the current directory on.
+    /// `name`: relative to the current directory.
     Relative,
 }
 
@@ -61,12 +61,12 @@ pub(crate) struct Spelled {
     pub(crate) start: PathStart,
     /// The text before the names: `C:\`, `\\server\share\`; empty for a path that is not absolute.
     head: String,
-    /// The names below that, `..` among them; empty ones and `.` are left out.
+    /// The names after `head`, including `..`; empty names and `.` are left out.
     names: Vec<String>,
 }
 
 impl Spelled {
-    /// Reads a path. `/` separates names as `\` does, everywhere.
+    /// Reads a path. `/` is everywhere the same separator as `\`.
     pub(crate) fn of(text: &str) -> Self {
         let text = text.replace('/', "\\");
         let with = |start, head: String, rest: &str| {
@@ -106,12 +106,12 @@ impl Spelled {
         Self { start: PathStart::Share, head: format!(r"\\{server}\{share}\"), names: names.collect() }
     }
 
-    /// Tells whether the path alone says where the file is.
+    /// Tells whether the path is absolute: it depends on no current directory or drive.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self.start, PathStart::Drive | PathStart::Share)
     }
 
-    /// Tells whether a name in it is `..`.
+    /// Tells whether one of the path's names is `..`.
     pub(crate) fn traverses(&self) -> bool {
         self.names.iter().any(|name| name == "..")
     }
@@ -127,8 +127,8 @@ impl Spelled {
         self.is_absolute().then(|| (self.head.clone() + &self.names.join("\\")).replace('\\', "/"))
     }
 
-    /// Returns the components that no file can have as its name. A path that is not absolute has none: it may
-    /// be no path, but a URL.
+    /// Returns the components that no file can have as its name; none for a path that is not absolute, since
+    /// it may be a URL instead.
     pub(crate) fn faults(&self) -> Vec<UnusableName> {
         if !self.is_absolute() {
             return Vec::new();
@@ -142,13 +142,13 @@ impl Spelled {
     fn instead(&self) -> Option<PathBuf> {
         let names = self.names.iter().map(|name| taken_for(name).to_owned()).collect();
         let other = Self { names, ..self.clone() };
-        // A name `..` is empty without its dots.
+        // Without its dots, a name `..` is empty.
         let is_fine = other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
         is_fine.then(|| other.plain())
     }
 }
 
-/// Tells whether a path lies on another machine, or claims to. Looking at it sends that machine this user's
+/// Tells whether a path lies on another machine, or claims to. Access to it sends that machine this user's
 /// name and a proof of the password.
 pub(crate) fn is_share(path: &Path) -> bool {
     matches!(path.components().next(), Some(Component::Prefix(prefix)) if is_of_share(prefix.kind()))
@@ -182,7 +182,8 @@ pub(crate) fn fault_of(name: &str) -> Option<Unusable> {
     name.ends_with(['.', ' ']).then_some(Unusable::End)
 }
 
-/// Returns the name without a colon and what follows it, and without dots and spaces at its end.
+/// Returns the name of the file that Windows would open: without a colon and what follows it, and without
+/// dots and spaces at the end.
 fn taken_for(name: &str) -> &str {
     let name = name.split_once(':').map_or(name, |(file, _)| file);
     name.trim_end_matches(['.', ' '])

@@ -1,5 +1,5 @@
-//! Searches for the file that was meant by a path that leads to none. It runs after a look has failed, only
-//! to improve the error. Its result is never read or edited in place of the path.
+//! Searches for the file that was meant by a path that leads to none. The search runs after a lookup has
+//! failed, and only improves the error. The file that it finds is never read or edited instead.
 
 mod notation;
 pub(crate) mod search;

@@ -9,11 +9,11 @@ const MAX_DEPTH: u32 = 4;
 /// The pairs of characters that may enclose a path.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('<', '>')];
 
-/// Returns the paths that a text can mean once its notation is undone, the likeliest first; none if no
-/// reading names a file.
+/// Returns the paths that a text can mean once its notation is undone, the likeliest first; empty if none of
+/// them can name a file.
 ///
-/// `~/a` can mean `a` in the home directory, if that is known, and also the relative path `a`. A reading
-/// with a `..` component or a U+0000 is dropped.
+/// `~/a` can mean `a` in the home directory, if that is known, and also the relative path `a`. A path with a
+/// `..` component or a U+0000 is left out.
 pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut text = text.to_owned();
     for _ in 0..MAX_DEPTH {
@@ -54,7 +54,7 @@ fn of_windows(text: &str) -> Option<String> {
 
 /// Decodes the path of a `file` URL (RFC 8089); `None` for other text, and if the path is not UTF-8.
 ///
-/// A host other than `localhost` counts as the first name of the path: models forget the third slash.
+/// A host other than `localhost` counts as the first component of the path: models forget the third slash.
 fn of_url(text: &str) -> Option<String> {
     let (_, rest) = text.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"))?;
     let local = rest.strip_prefix("//localhost").filter(|path| path.starts_with('/'));

@@ -1,6 +1,6 @@
-//! The search for the file that was meant by a path that leads to none: [`LikelyFiles`]. It undoes the
-//! notation of the path, and scores the files beneath the roots in a bounded walk. It names only files that
-//! the caller could reach itself.
+//! Searches for the file that was meant by a path that leads to none: [`LikelyFiles`]. The search undoes the
+//! notation of the path, and scores the files beneath the roots in a bounded walk. It suggests only files
+//! that the caller could reach itself.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -22,48 +22,50 @@ use crate::os::directory::Dir;
 use crate::os::seen::Listed;
 use crate::os::{for_each_name, open_to_list};
 
-/// The most directory entries, in all roots together, that one search looks at.
+/// The maximum number of directory entries, in all roots together, that one search examines.
 const ENTRIES: usize = 20_000;
-/// The most files that are suggested.
+/// The maximum number of files that are suggested.
 const NAMED: usize = 3;
-/// The most equally likely files that are opened, to see whether they can be suggested.
+/// The maximum number of equally likely files that are opened, to find out whether they can be suggested.
 const OPENED: usize = 16;
-/// The number of bytes of a file that are looked at for NUL bytes, which show that it is binary.
+/// The number of bytes at the beginning of a file that are searched for NUL bytes, which show that it is
+/// binary.
 const HEAD: u64 = 8192;
 
-/// The most characters in which two paths may differ and still count as alike.
+/// The maximum number of characters in which similar paths differ.
 const FAR: usize = 2;
-/// If the part before the first dot is no longer than this, names may differ in one character at most.
-/// `map.test.ts` is no slip for `nan.test.ts`, nor `bash` for `fish`.
+/// If the part of a name before the first dot is no longer than this, similar names differ in at most one
+/// character: `map.test.ts` is not a typing mistake for `nan.test.ts`, nor `bash` for `fish`.
 const SHORT: usize = 4;
-/// The most names that a path may have to be searched for.
+/// The maximum number of components of a path for which files are searched.
 const NAMES: usize = 64;
-/// The deepest level that a walk reaches.
+/// The maximum depth of a walk below a root.
 const DEPTH: usize = 32;
 
-/// The file that marks a directory as a cache, all of which can be made again
+/// The file that marks a directory as a cache, whose files can all be made again
 /// (<https://bford.info/cachedir/>).
 const CACHE: &str = "CACHEDIR.TAG";
-/// The directory in which npm keeps fetched packages, often more files than all others together.
+/// The directory in which npm keeps fetched packages. Often it has more files than all other directories
+/// together.
 const FETCHED: &str = "node_modules";
 
-/// The purpose for which a file is wanted whose path is wrong. Only files that allow this purpose are
-/// suggested.
+/// The purpose of the call whose path is wrong. Only files that allow this purpose are suggested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// To be read.
+    /// The file is to be read.
     Reading,
-    /// To be searched or listed: a directory does as well.
+    /// The path is to be searched or listed, so directories are suggested, too.
     Finding,
-    /// To be edited: protected files are not suggested.
+    /// The file is to be edited, so protected files are not suggested.
     Editing,
-    /// To be made: only its directory must exist, and the path is only converted to the usual notation.
+    /// The file is to be created, so only its directory must exist. No similar names are searched for; only
+    /// the notation of the path is undone.
     Creating,
 }
 
 /// Looks for the files that the paths of one call were meant for, after these paths have failed.
 ///
-/// Each suggested file was resolved as a call would resolve it. So the suggestions reveal nothing that is
+/// Each suggested file has been resolved as the path of a call is. So the suggestions reveal nothing that is
 /// outside the roots or out of bounds.
 #[derive(Debug)]
 pub(crate) struct LikelyFiles<'a> {
@@ -102,7 +104,7 @@ impl<'a> LikelyFiles<'a> {
         StoreError { suggested: suggested.or(error.suggested), ..error }
     }
 
-    /// Returns the files that a path was perhaps meant for, only the likeliest; `None` if there are none.
+    /// Returns the likeliest files that a path was perhaps meant for; `None` if there are none.
     fn suggested(&self, file_path: &str) -> Option<Box<Suggestion>> {
         let is_finding = self.purpose == Purpose::Finding;
         let name = file_path.trim_end_matches(std::path::is_separator);
@@ -112,10 +114,10 @@ impl<'a> LikelyFiles<'a> {
         if self.purpose == Purpose::Creating { exact } else { exact.or_else(|| self.alike(targets)) }
     }
 
-    /// Returns the files that were perhaps meant by a path that lies in no root by its text: it may be
-    /// written as another system writes it, or begin at another directory than the top of the file system.
-    /// Each end of the path is tried from the roots, the longest first. An end of a single name counts only
-    /// if it is the whole path, or follows the root's name; otherwise too many files have it.
+    /// Returns the files that were perhaps meant by a path that lies in no root by its text: it may be in
+    /// another system's notation, or begin at a directory other than the top of the file system. Each tail of
+    /// the path is tried relative to each root, the longest tail first. A tail of a single name counts only
+    /// if it is the whole path, or follows the root's name; else it would match too many files.
     ///
     /// The result depends only on the text and on the files in the roots.
     fn inside(&self, file_path: &str) -> Option<Box<Suggestion>> {
@@ -136,8 +138,8 @@ impl<'a> LikelyFiles<'a> {
         })
     }
 
-    /// Returns the paths that these can stand for. A relative path is taken from each root on, and from each
-    /// root's parent on.
+    /// Returns the absolute paths that `paths` can stand for. A relative path is joined to each root, and to
+    /// each root's parent.
     fn targets(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         // An absolute path replaces what it is joined to.
         let bases = || self.roots.paths().flat_map(|root| [Some(root), root.parent()]).flatten();
@@ -148,7 +150,7 @@ impl<'a> LikelyFiles<'a> {
         targets
     }
 
-    /// Returns the files whose paths resemble these, only the likeliest.
+    /// Returns the likeliest of the files whose paths resemble these.
     fn alike(&self, targets: Vec<PathBuf>) -> Option<Box<Suggestion>> {
         let mut walk = Walk { of: self, left: self.entries, is_cut: false };
         let mut found = Vec::new();
@@ -163,8 +165,8 @@ impl<'a> LikelyFiles<'a> {
             .find_map(|group| self.named(group.iter().map(|(_, path)| path.clone()), false, walk.is_cut))
     }
 
-    /// Suggests those paths that can be suggested, one for each real path, and three at most. `is_cut` says
-    /// that there may be more. Stops at the fourth, which shows that there are more.
+    /// Suggests at most three of the paths, each with a different real path; a fourth only shows that there
+    /// are more. `is_cut` says that the paths may be incomplete.
     fn named(
         &self,
         paths: impl IntoIterator<Item = PathBuf>,
@@ -185,8 +187,8 @@ impl<'a> LikelyFiles<'a> {
         (!paths.is_empty()).then(|| Box::new(Suggestion { paths, are_all }))
     }
 
-    /// Returns the real path of a file that allows the purpose. If the requested path does not name the file
-    /// exactly, the file must not look binary, either.
+    /// Returns the real path of a file, if the file allows the purpose. Unless `is_exact` (the requested path
+    /// names exactly this file), the file must not look binary, either.
     fn real(&self, path: &Path, is_exact: bool) -> Option<PathBuf> {
         let text = path.to_str()?;
         let place = match self.purpose {
@@ -211,29 +213,30 @@ impl<'a> LikelyFiles<'a> {
     }
 }
 
-/// The rank of a file that was perhaps meant, the likeliest first: the characters in which its path
-/// differs from the requested one or, for a file of the same name elsewhere, the names that their ends have
-/// in common.
+/// The rank of a file that was perhaps meant; the lowest is the likeliest. It is the number of characters in
+/// which the file's path differs from the requested one. Files of the same name elsewhere come after these,
+/// by the number of components that the ends of both paths have in common.
 type Score = (usize, Reverse<usize>);
 
 /// A walk through the roots, one after the other. It follows no symbolic link.
 struct Walk<'a> {
     of: &'a LikelyFiles<'a>,
-    /// The number of directory entries that may still be seen.
+    /// The number of directory entries that may still be read.
     left: usize,
-    /// Whether a directory was left out, so that there may be more files.
+    /// Whether a directory was left out. If so, there may be more files.
     is_cut: bool,
 }
 
 impl Walk<'_> {
     /// Returns the files and links to which `relative` leads from the root at `path` if its names are
-    /// replaced by similar ones; without any, those of the same name elsewhere. Directories that nobody may
-    /// look into are not looked into for these.
+    /// replaced by similar ones. If there are none, returns those with the same file name elsewhere; closed
+    /// directories, `.git`, caches and fetched packages are not searched for these.
     fn likely(&mut self, root: &Arc<Dir>, path: &Path, relative: &Path) -> Vec<(Score, PathBuf)> {
         let names: Option<Vec<&str>> = relative.iter().take(NAMES + 1).map(OsStr::to_str).collect();
         let Some(names) = names.filter(|names| names.len() <= NAMES) else { return Vec::new() };
         let (mut similar, mut namesakes) = (Vec::new(), Vec::new());
-        // Directories whose names resemble those of the path, and by how much not, before all others.
+        // The directories to visit: first those whose names resemble the path's, with the number of
+        // characters in which they differ; then all others, with `None`.
         let mut directories = VecDeque::from([(PathBuf::new(), Some(0))]);
         while let Some((directory, way)) = directories.pop_front() {
             if way.is_none() && !similar.is_empty() {
@@ -273,16 +276,16 @@ impl Walk<'_> {
         if similar.is_empty() { namesakes } else { similar }
     }
 
-    /// Returns the entries of a directory, and whether each is a directory, sorted by name; empty if it
-    /// cannot be read. A directory with more entries than may still be seen is left out as a whole. Left out
-    /// are names that are not Unicode, and entries that are neither file, directory nor link.
+    /// Returns the entries of a directory, sorted by name, with a flag that is true for directories; empty if
+    /// the directory cannot be read. A directory with more entries than may still be read is left out as a
+    /// whole. Names that are not Unicode, and special files, are left out, too.
     fn entries(&mut self, root: &Arc<Dir>, directory: &Path) -> Vec<(String, bool)> {
         self.is_cut |= self.left == 0 || self.of.cancellation.is_cancelled();
         let opened = open_beneath(root, directory);
         let opened = opened.and_then(|opened| open_to_list(&opened, Path::new(".")).ok());
         let Some(opened) = opened.filter(|_| !self.is_cut) else { return Vec::new() };
         let mut entries = Vec::new();
-        // The names that were listed before an error count.
+        // If listing fails, the names that were listed before count.
         let _ = for_each_name(&opened, |name, kind| {
             self.is_cut |= self.left == 0;
             self.left = self.left.saturating_sub(1);
@@ -296,11 +299,12 @@ impl Walk<'_> {
     }
 }
 
-/// Returns in how many characters two names differ, if these are few: the optimal string alignment
-/// distance (Damerau-Levenshtein, where each place changes once). What some file systems ignore, such as
-/// letter case, does not count, nor which space it is. A name that differs only in digits (`test_1` is
-/// hardly a slip for `test_2`), or in its extension, is as far as one can be; of a directory on the way
-/// it is another one.
+/// Returns the number of characters in which two names differ; `None` if they differ too much to be similar.
+/// It is the optimal string alignment distance (Damerau-Levenshtein, where each place changes once).
+/// Differences that some file systems ignore, such as letter case, do not count, nor does the kind of a
+/// space. File names (`is_last`) that differ only in digits (`test_1` is hardly a typing mistake for
+/// `test_2`), or only in the extension, have the distance [`FAR`]; directories that differ only in digits are
+/// not similar.
 fn distance(asked: &str, listed: &str, is_last: bool) -> Option<usize> {
     let plain = |name: &str| name.to_lowercase().replace(char::is_whitespace, " ");
     let (one, other) = (plain(asked), plain(listed));
@@ -311,7 +315,8 @@ fn distance(asked: &str, listed: &str, is_last: bool) -> Option<usize> {
     if letters(&one) == letters(&other) {
         return is_last.then_some(FAR);
     }
-    // What is before the first dot that does not begin the name. One character that differs is all of it.
+    // The number of characters before the first dot, not counting dots that begin the name. If only one
+    // character stands there, it must not differ.
     let head = |name: &str| {
         let hidden = name.trim_start_matches('.');
         name.len() - hidden.len() + hidden.split('.').next().map_or(0, |head| head.chars().count())
