@@ -38,7 +38,7 @@ pub enum WhyUnserved {
         kind: StoreErrorKind,
         /// Whether the path names a file.
         is_file: bool,
-        /// Whether it may become possible to open the directory later: its volume, or the network, does not
+        /// Whether it may become possible to open the directory later: its volume, or the way to it, does not
         /// answer now.
         is_temporary: bool,
         /// The system's own message.
