@@ -242,7 +242,9 @@ class Lane:
         """Lines of one file that go to the end of another, whose line ends they get."""
         old, to = self.free(2, small=True)
         lines, end = self.model[old].splitlines(keepends=True), b"\r\n" if self.model[to].endswith(b"\r\n") else b"\n"
-        if len(lines) < 2:
+        known = {line.rstrip(b"\r\n") for line in self.model[to].splitlines()}
+        # A line that the target has already could not be named by its text there.
+        if len(lines) < 2 or any(line.rstrip(b"\r\n") in known for line in lines):
             return self.create()
         cut = self.rng.randint(1, len(lines) - 1)
         moved = b"".join(line.rstrip(b"\r\n") + end for line in lines[:cut])
