@@ -146,11 +146,23 @@ impl SpliceSet {
     ///
     /// Fails only if the source does.
     pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
-        let inverted = self.0.iter().zip(self.new_places()).filter_map(|(splice, place)| {
-            let insert = read_range(old, splice.at.clone());
-            insert.map(|insert| Splice::changing(place.start, &splice.insert, &insert)).transpose()
-        });
-        inverted.collect::<Result<_, _>>().map(Self)
+        Self::changes(self.0.iter().zip(self.new_places()).map(|(splice, place)| {
+            let insert = read_range(old, splice.at.clone())?;
+            Ok(Splice::changing(place.start, &splice.insert, &insert))
+        }))
+    }
+
+    /// Collects changes in file order. Two insertions can have come to the same place: these become one.
+    fn changes<E>(changes: impl Iterator<Item = Result<Option<Splice>, E>>) -> Result<Self, E> {
+        let mut splices: Vec<Splice> = Vec::new();
+        for change in changes {
+            let Some(change) = change? else { continue };
+            match splices.last_mut() {
+                Some(last) if last.at == change.at => last.insert.extend(change.insert),
+                _ => splices.push(change),
+            }
+        }
+        Ok(Self(splices))
     }
 
     /// Returns splices of the old file that have the same effect as `self` followed by `next`, which is for
@@ -259,11 +271,10 @@ impl SpliceSet {
     ///
     /// Fails only if the source does.
     pub fn changing<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
-        let changing = self.0.iter().filter_map(|splice| {
-            let removed = read_range(old, splice.at.clone());
-            removed.map(|removed| Splice::changing(splice.at.start, &removed, &splice.insert)).transpose()
-        });
-        changing.collect::<Result<_, _>>().map(Self)
+        Self::changes(self.0.iter().map(|splice| {
+            let removed = read_range(old, splice.at.clone())?;
+            Ok(Splice::changing(splice.at.start, &removed, &splice.insert))
+        }))
     }
 
     /// Tells whether the new file is equal to `old`. Reads only bytes that are inserted or have another
@@ -412,6 +423,17 @@ mod tests {
             });
             assert_eq!(splice, expected, "{removed:?} to {insert:?}");
         }
+    }
+
+    #[test]
+    fn neighbours_that_come_to_one_place_are_one_splice() {
+        let old = b"a\nX\nY\nb\n";
+        let cut = |at: Range<u64>, insert: &[u8]| Splice { at, insert: insert.to_vec() };
+        let both = SpliceSet::new(vec![cut(0..4, b"a\n"), cut(4..8, b"b\n")]).unwrap();
+        let back = both.inverse(old.as_slice()).unwrap();
+        assert_eq!(back.as_slice(), [cut(2..2, b"X\nY\n")]);
+        let again = SpliceSet::new(vec![cut(0..2, b"a\nX\n"), cut(2..4, b"Y\nb\n")]).unwrap();
+        assert_eq!(again.changing(b"a\nb\n".as_slice()).unwrap(), back);
     }
 
     #[test]

@@ -48,11 +48,11 @@ pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
             out
         }
         Undo::Splices(splices) => {
-            let splices = joined(splices);
+            let splices = splices.as_slice();
             let inserted: usize = splices.iter().map(|splice| splice.insert.len() + 12).sum();
             let mut out = Vec::with_capacity(inserted);
             let mut from = 0;
-            for splice in &splices {
+            for splice in splices {
                 put_number(&mut out, splice.at.start - from);
                 put_number(&mut out, splice.at.end - splice.at.start);
                 put_bytes(&mut out, &splice.insert);
@@ -61,22 +61,6 @@ pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
             out
         }
     })
-}
-
-/// Joins adjacent splices; the effect stays the same. The inverse of two adjacent deletions would be two
-/// insertions at one offset, whose order a set does not keep.
-fn joined(splices: &SpliceSet) -> Vec<Splice> {
-    let mut joined: Vec<Splice> = Vec::new();
-    for splice in splices.as_slice() {
-        match joined.last_mut().filter(|last| last.at.end == splice.at.start) {
-            Some(last) => {
-                last.at.end = splice.at.end;
-                last.insert.extend_from_slice(&splice.insert);
-            }
-            None => joined.push(splice.clone()),
-        }
-    }
-    joined
 }
 
 /// Decodes the undo of an edit of this kind; `None` if the bytes are not an undo.
