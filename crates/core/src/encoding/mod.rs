@@ -1,7 +1,7 @@
 //! Character encodings, which turn the bytes of a file into text, and new text into bytes.
 //!
-//! This module has the names by which clients call encodings, byte order marks, decoding with positions,
-//! encoding with proof, and guesses at the encoding of bytes. The tables are from the WHATWG Encoding
+//! This module knows encodings by the names that clients send, and byte order marks. It decodes with
+//! positions, encodes with proof, and guesses the encoding of bytes. The tables are from the WHATWG Encoding
 //! Standard, by `encoding_rs`, except for ISO-8859-1 and ASCII, which mean windows-1252 in the standard, and
 //! for UTF-32, which the standard does not have. Other modules decide what a line is, and what may be edited.
 //! No character is ever substituted: bytes that do not decode, and text that cannot be encoded, are errors.

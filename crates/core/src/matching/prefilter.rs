@@ -27,7 +27,7 @@ struct Beginnings {
     /// A bitmap that tells most absent hashes without a search in `hashes`: [`place`] says which bit a hash
     /// sets.
     bits: Vec<u64>,
-    /// The number of bits by which [`place`] shifts a mixed hash right to get the index of its bit.
+    /// [`place`] shifts a mixed hash right by this number of bits, which leaves the index of its bit.
     shift: u32,
 }
 

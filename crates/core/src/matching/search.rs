@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(found(&[Needle { text: "t", whole_lines: false, keep: Keep::All(1) }]), Err(()));
     }
 
-    /// Tries long files, of which only a part is read again. Line ends, and blanks before line ends, lie
+    /// Tries files so long that only a part of each is read again. Line ends, and blanks before them, lie
     /// across the ends of chunks.
     #[test]
     #[cfg_attr(miri, ignore = "too large for Miri")]

@@ -169,7 +169,7 @@ struct Landmark {
     index: Option<u64>,
 }
 
-/// The text of a file as a stream, of which the window holds a part.
+/// The text of a file as a stream. The window holds a part of it.
 #[derive(Debug)]
 pub(super) struct Text {
     tier: Tier,

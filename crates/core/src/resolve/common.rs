@@ -284,8 +284,8 @@ mod tests {
         "#);
     }
 
-    /// Checks that evidence of a part of lines names all of its lines, also a blank line at its end, and a
-    /// line of which only one character was sent.
+    /// Checks that evidence of a part of lines names all lines of the part: also a blank line at its end, and
+    /// a line if only one of its characters was sent.
     #[test]
     fn a_part_of_lines_has_all_of_its_lines() {
         let file = "alpha;\n\nbeta\n\nend\n";

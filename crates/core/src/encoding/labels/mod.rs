@@ -1,5 +1,5 @@
-//! The names by which clients call encodings: the names in the WHATWG Encoding Standard and the names of
-//! Python's codecs, in any letter case and with or without punctuation.
+//! The names of encodings that clients can send: those of the WHATWG Encoding Standard and those of Python's
+//! codecs, in any letter case, with or without punctuation.
 
 mod label;
 mod table;

@@ -34,8 +34,8 @@ fn named(evidence: &Evidence) -> Option<(LineRange, bool)> {
     }
 }
 
-/// Returns the lines of the block as a client might send them: `slip` says what is left out or wrong, and
-/// `at` where. Returns `None` if that mistake is not possible in the block.
+/// Returns the lines of the block with the mistake `slip` at the place `at`, as a client might send them.
+/// Returns `None` if the block does not allow this mistake.
 fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<String> {
     let mut lines = block.to_vec();
     let full: Vec<usize> = (0..lines.len()).filter(|index| lines[*index].trim().len() > 8).collect();

@@ -273,7 +273,7 @@ fn several_places_may_be_meant() {
         // More places than are shown have no distinguishing lines.
         ("call( 1 );\nmid\ncall( 1 );\n", &[text("call(1);", "x")]),
         ("call( 1 );\nmid\ncall( 1 );\nend\ncall( 1 );\nlast\ncall( 1 );\n", &[text("call(1);", "x")]),
-        // Similar places, none of which equals the text except for a typo.
+        // Similar places. Each differs from the text by more than a typo.
         (values, &[text("first_value = compute(1, 4);", "x")]),
         (values, &[lines(2, 2, "    first_value = compute(1, 4);", "x")]),
         (values, &[lines(3, 3, "    first_value = compute(1, 4);", "x")]),

@@ -14,7 +14,7 @@ use crate::cli::doctor::database;
 use crate::cli::here::absolute;
 use crate::protocol::measure;
 
-/// The URL of the shared database, and the names by which all machines know directories.
+/// The URL of the shared database, and the names that directories have on all machines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedOptions {
     url: StateUrl,

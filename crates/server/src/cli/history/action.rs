@@ -111,7 +111,7 @@ pub struct Selection {
     pub client: Option<String>,
     /// Their diff, paths included, has this text.
     pub grep: Option<String>,
-    /// The maximum number of edits, of which the newest are selected. `None`: all.
+    /// The number of edits that are selected: the newest; `None` for all.
     pub newest: Option<usize>,
 }
 

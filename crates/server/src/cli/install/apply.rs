@@ -35,7 +35,7 @@ pub(super) struct Configuration {
 /// The result of writing a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Written {
-    /// The id by which the edit can be undone, if the history keeps it.
+    /// The id of the edit, for an undo; `None` if the history does not keep the edit.
     pub(super) edit_id: Option<String>,
     /// The diff of a dry run.
     pub(super) diff: String,

@@ -163,7 +163,7 @@ fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) ->
     Some(Scope { file, path, holder, directory, is_written: false, rank: 0 })
 }
 
-/// Returns the directory by which Claude Code identifies a project: the top of its repository, or the
+/// Returns the directory that identifies a project for Claude Code: the top of its repository, or the
 /// directory itself if there is no repository. For a worktree, it is the top of the main repository. Links
 /// are followed.
 pub(crate) fn project_of_claude(project: &Path) -> Option<PathBuf> {
