@@ -99,7 +99,8 @@ fn try_to_recover(machine: &Machine) -> usize {
     found
 }
 
-/// Returns the files below a directory, with their contents.
+/// Returns the files below a directory, with their contents. Recovery may remove a file meanwhile: one that
+/// is gone when it is read is left out.
 fn tree(root: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut below = vec![root.to_owned()];
@@ -110,7 +111,10 @@ fn tree(root: &Path) -> Vec<(String, String)> {
                 below.push(path);
             } else {
                 let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-                found.push((name, fs::read_to_string(&path).unwrap()));
+                match fs::read_to_string(&path) {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    content => found.push((name, content.unwrap())),
+                }
             }
         }
     }
