@@ -31,6 +31,8 @@ from harness import PREFIX, Closed, Reply, Report, Server, Timeout, Trace, call_
 
 PATCH = "patch_text_file_contents"
 MOVE = "move_text_file"
+#: The seconds after which a file system that has not answered is ended. A call that waits for it cannot be killed.
+PATIENCE = 240
 #: Calls at which the server is killed: whatever changes names, and what waits for the disk.
 DEADLY = ("renameat", "renameat2", "linkat", "unlinkat", "fsync", "ftruncate")
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"
@@ -200,6 +202,24 @@ class Mount:
         self.system, self.keep, self.point, self.state, self.started = system, keep, point, state, started
         self.tree = point / "tree"
         self.trees = 0
+        self.hung: list[str] = []
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Ends the file system if it hangs, and says in which system calls it was."""
+        watch = threading.Timer(PATIENCE, self.end)
+        watch.start()
+        try:
+            yield
+        finally:
+            watch.cancel()
+
+    def end(self) -> None:
+        for process in self.started:
+            calls = [path.read_text().strip() for path in Path(f"/proc/{process.pid}/task").glob("*/syscall")]
+            self.hung.append(f"{process.args[0]} did not answer for {PATIENCE} s; its system calls: {'; '.join(calls)}")
+            process.kill()
+            subprocess.run(["umount", "--lazy", str(self.point)], check=False)
 
     def reset(self, files: dict[str, bytes]) -> None:
         # Another each time: no cache knows it, and what a killed server had open may take a while to go.
@@ -707,9 +727,13 @@ def all_of(job: tuple[int, str]) -> tuple[str, list[tuple[str, list[str]]], list
                     skipped.append((name, reason))
                     continue
                 try:
-                    done.append((name, case(mount)))
+                    with mount.watched():
+                        problems = case(mount)
                 except Exception:
-                    done.append((name, [traceback.format_exc(limit=-4)]))
+                    problems = [traceback.format_exc(limit=-4)]
+                done.append((name, mount.hung + problems))
+                if mount.hung:
+                    break
     except (RuntimeError, OSError) as error:
         skipped.append((system.name, f"cannot be mounted here: {error}"))
     return system.name, done, skipped
