@@ -110,6 +110,7 @@ pub use door::{
 pub use durability::Durability;
 pub use edit::states::{KnownStates, States};
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
+pub use edit::undo_plan::UndoPlan;
 pub use edit::{Became, Copied, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{
     LeftBehind, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,

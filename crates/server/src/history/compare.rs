@@ -126,7 +126,7 @@ fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), BoxedProblem> {
     if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
         return Err(words::elsewhere(&entry.id, root));
     }
-    workspace.serve_files_of(entry).map_err(|error| words::not_opened(&error.to_string()))
+    workspace.serve_files_of([entry]).map_err(|error| words::not_opened(&error.to_string()))
 }
 
 /// Returns the current bytes of a file; `None` if it does not exist or cannot be read.

@@ -133,7 +133,7 @@ pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let entry = entry.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))?;
     let (entry, _) = entry.ok_or_else(words::unknown)?;
     // If this fails, the story only lacks some data.
-    let _ = workspace.serve_files_of(&entry);
+    let _ = workspace.serve_files_of([&entry]);
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry), &mut KnownStates::default()))
 }
 
@@ -144,7 +144,7 @@ pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, created: 
     let (mut left, mut without, mut known) = (MAX_BYTES, 0, KnownStates::default());
     for entry in entries {
         // If this fails, the story only lacks some data.
-        let _ = workspace.serve_files_of(entry);
+        let _ = workspace.serve_files_of([entry]);
         let story = of_entry(workspace, entry, false, &mut known);
         match left.checked_sub(story.to_string().len()) {
             Some(rest) => {

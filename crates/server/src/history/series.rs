@@ -1,13 +1,11 @@
-//! Takes several past edits back, the newest first, after checking all of them for obstacles. This is for a
-//! person, so roots do not restrict it.
+//! Takes several past edits back, the newest first, in one transaction. This is for a person, so roots do not
+//! restrict it.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
 
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{
-    ChangeKind, Conflict, Control, EditId, EditProblem, Entry, EntryFile, LaterEdit, NotKept, Reason,
-    StoreError, UndoError, UndoProblems, Undone, Warning, Workspace,
+    Control, EditId, EditProblem, Entry, NotKept, Reason, StoreError, UndoError, UndoPlan, UndoProblems,
+    Undone, Workspace,
 };
 
 use crate::config::ToolSet;
@@ -51,27 +49,12 @@ pub enum SeriesError {
     Problems(Box<UndoProblems>),
 }
 
-/// Checks the edits of a series, the newest first, for obstacles to taking them back. Writes nothing.
-///
-/// A later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
-/// itself. The history determines the digest that a file will have once the later edits of the series are
-/// taken back, unless other edits remain in the file. All other checks of an undo, such as permissions, are
-/// made on the disk as it is now.
+/// Checks the edits of a series, the newest first, for obstacles to taking them back. Writes nothing. A later
+/// edit is an obstacle to an older one only if it is not in the series, or cannot be taken back itself.
 #[derive(Debug)]
 pub struct SeriesPlan {
     entries: std::vec::IntoIter<Entry>,
-    /// The edits that were checked so far and can be taken back.
-    free: HashSet<EditId>,
-    restored: HashMap<PathBuf, Restored>,
-}
-
-/// The state of a file once the edits in `free` are taken back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Restored {
-    /// The file has this digest; `None` if it does not exist.
-    To(Option<Digest>),
-    /// Edits that are not taken back remain, so the digest is not known.
-    Partly,
+    undos: UndoPlan,
 }
 
 impl SeriesPlan {
@@ -84,103 +67,30 @@ impl SeriesPlan {
         if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
             return Err(SeriesError::Unknown(unknown.clone()));
         }
-        Ok(Self { entries: entries.into_iter(), free: HashSet::new(), restored: HashMap::new() })
+        Ok(Self { entries: entries.into_iter(), undos: UndoPlan::default() })
     }
 
     /// Checks the next edit; `None` after the last one.
     pub fn next(&mut self, workspace: &mut Workspace) -> Result<Option<SeriesStep>, SeriesError> {
         let Some(entry) = self.entries.next() else { return Ok(None) };
-        let mut against = UndoProblems {
-            entry: entry.clone(),
-            conflicts: Vec::new(),
-            problems: Vec::new(),
-            together: Vec::new(),
-        };
-        // The indices of files in which other edits remain.
-        let mut beside: HashSet<usize> = HashSet::new();
-        match serve(workspace, &entry) {
-            Ok(()) if entry.files.iter().all(|file| self.is_restored(&entry, file) == Some(true)) => {}
-            Ok(()) => match workspace.plan_undo(&entry.id, Control::of("undo")) {
-                Ok(undone) => {
-                    let files = undone.outcome.files.iter();
-                    let files = files.filter(|file| file.warnings.contains(&Warning::BesideLaterEdits));
-                    beside.extend(files.map(|file| file.entry));
-                }
-                Err(UndoError::Problems(problems)) => against = *problems,
-                Err(error) => return Err(series_error(error, &entry.id)),
-            },
+        let undo = serve(workspace, [&entry]).and_then(|()| plan_undo(workspace, &mut self.undos, &entry));
+        let against = match undo {
+            Ok(()) => None,
+            Err(SeriesError::Problems(found)) => Some(*found),
             Err(SeriesError::Store(error)) => {
-                against.problems.push(EditProblem { entry: 0, reason: Reason::Store(error) });
+                let problems = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
+                let (conflicts, together) = (Vec::new(), Vec::new());
+                Some(UndoProblems { entry: entry.clone(), conflicts, problems, together })
             }
             Err(error) => return Err(error),
-        }
-        self.leave_out_own(workspace, &mut against, &mut beside);
-        self.add_others(workspace, &mut against, &beside);
-        let is_blocked = !against.conflicts.is_empty() || !against.problems.is_empty();
-        if !is_blocked {
-            self.free.insert(entry.id.clone());
-            // A file that moved occurs several times in `entry.files`.
-            let is_whole = beside.is_empty();
-            for file in &entry.files {
-                let restored =
-                    if is_whole { Restored::To(before(&entry, &file.path)) } else { Restored::Partly };
-                self.restored.insert(file.path.clone(), restored);
-            }
-        }
-        Ok(Some(SeriesStep { entry, against: is_blocked.then_some(against) }))
+        };
+        Ok(Some(SeriesStep { entry, against }))
     }
+}
 
-    /// Whether a file will be as the edit left it, once the edits in `free` are taken back; `None` if none of
-    /// them changed the file.
-    fn is_restored(&self, entry: &Entry, file: &EntryFile) -> Option<bool> {
-        let restored = self.restored.get(&file.path).filter(|_| file.kind != ChangeKind::Displaced)?;
-        Some(*restored == Restored::To(entry.left_at(&file.path)))
-    }
-
-    /// Removes the obstacles that are gone once the edits in `free` are taken back.
-    fn leave_out_own(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &mut HashSet<usize>) {
-        let UndoProblems { entry, conflicts, problems, .. } = against;
-        let is_restored = |row: usize| entry.files.get(row).and_then(|file| self.is_restored(entry, file));
-        conflicts.retain_mut(|conflict| {
-            let all = conflict.by.len();
-            conflict.by.retain(|by| !self.free.contains(by));
-            let (is_own, is_restored) =
-                (all > 0 && conflict.by.is_empty(), is_restored(conflict.file) == Some(true));
-            if is_own && !is_restored {
-                beside.insert(conflict.file);
-            }
-            if let Some(newest) = conflict.by.last().filter(|_| conflict.by.len() < all) {
-                let entry = workspace.history().get(newest).ok().flatten().map(|(entry, _)| entry);
-                conflict.later = Some(LaterEdit { entry, left_it_so: true });
-            }
-            !is_own && !is_restored
-        });
-        problems.retain(|problem| is_restored(problem.entry).is_none());
-    }
-
-    /// Adds conflicts for further files: those that will not be as the edit left them, once the edits in
-    /// `free` are taken back.
-    fn add_others(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &HashSet<usize>) {
-        let UndoProblems { entry, conflicts, .. } = against;
-        for (row, file) in entry.files.iter().enumerate() {
-            let is_first = row.checked_sub(1).and_then(|row| entry.files.get(row)).map(|file| &file.path)
-                != Some(&file.path);
-            let is_known = beside.contains(&row) || conflicts.iter().any(|conflict| conflict.file == row);
-            if !is_first || is_known || self.is_restored(entry, file) != Some(false) {
-                continue;
-            }
-            let now = match self.restored.get(&file.path) {
-                Some(Restored::To(now)) => *now,
-                _ => None,
-            };
-            let later = workspace.history().later(&entry.id, &file.path, now).ok().flatten();
-            let later = later.map(|later| {
-                let left_it_so = later.left_at(&file.path) == now;
-                LaterEdit { entry: Some(later), left_it_so }
-            });
-            conflicts.push(Conflict { file: row, now, later, by: Vec::new() });
-        }
-    }
+fn plan_undo(workspace: &Workspace, undos: &mut UndoPlan, entry: &Entry) -> Result<(), SeriesError> {
+    let planned = workspace.plan_next_undo(undos, &entry.id, Control::of("undo"));
+    planned.map_err(|error| series_error(error, &entry.id))
 }
 
 /// Returns the edits in the order in which they would be taken back, the newest first, each with its
@@ -210,13 +120,28 @@ pub fn plan_with_later(
     }
 }
 
-/// Takes one edit of a series back. The later edits of the series must have been taken back already.
-pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, SeriesError> {
-    serve(workspace, entry)?;
+/// The maximum number of files, summed over the edits, in one transaction.
+const MAX_FILES: usize = 1_000;
+
+/// Takes the first edits of a series back, all or none: as many as one transaction can hold, at least one.
+/// The later edits of the series must have been taken back already.
+pub fn take_back(workspace: &mut Workspace, series: &[SeriesStep]) -> Result<Vec<Undone>, SeriesError> {
+    let mut files = 0;
+    let fits = |entry: &&Entry| {
+        files += entry.files.len();
+        files == entry.files.len() || files <= MAX_FILES
+    };
+    let entries: Vec<&Entry> = series.iter().map(|step| &step.entry).take_while(fits).collect();
+    serve(workspace, entries.iter().copied())?;
     workspace.recover();
-    workspace.undo(&entry.id, Control::of("undo")).map_err(|error| match error {
-        UndoError::Problems(found) => SeriesError::Problems(found),
-        error => series_error(error, &entry.id),
+    let mut undos = UndoPlan::default();
+    for entry in &entries {
+        plan_undo(workspace, &mut undos, entry)?;
+    }
+    let done = workspace.make_undos(undos, Control::of("undo"));
+    done.map_err(|error| match entries.first() {
+        Some(first) => series_error(error, &first.id),
+        None => SeriesError::History(NotKept::Off),
     })
 }
 
@@ -244,12 +169,17 @@ pub fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
     undo_problems(call, found).into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// Makes the workspace serve the files of an edit.
-pub(super) fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
-    if let Some(root) = entry.files.iter().find_map(|file| file.root.clone()) {
-        return Err(SeriesError::Elsewhere(entry.id.clone(), root));
+/// Makes the workspace serve the files of these edits.
+pub(super) fn serve<'e>(
+    workspace: &mut Workspace,
+    entries: impl IntoIterator<Item = &'e Entry> + Clone,
+) -> Result<(), SeriesError> {
+    for entry in entries.clone() {
+        if let Some(root) = entry.files.iter().find_map(|file| file.root.clone()) {
+            return Err(SeriesError::Elsewhere(entry.id.clone(), root));
+        }
     }
-    Ok(workspace.serve_files_of(entry)?)
+    Ok(workspace.serve_files_of(entries)?)
 }
 
 fn series_error(error: UndoError, id: &EditId) -> SeriesError {
@@ -258,15 +188,5 @@ fn series_error(error: UndoError, id: &EditId) -> SeriesError {
         UndoError::Displaced(_) => SeriesError::Displaced(id.clone()),
         UndoError::Problems(found) => SeriesError::Problems(found),
         UndoError::Unknown => SeriesError::Unknown(id.clone()),
-    }
-}
-
-/// Returns the digest that a file had before an edit, in whose `files` it can occur several times; `None` if
-/// the file did not exist.
-fn before(entry: &Entry, path: &Path) -> Option<Digest> {
-    let rows = || entry.files.iter().filter(|file| file.path == path);
-    match rows().find(|file| file.kind == ChangeKind::Removed) {
-        Some(gone) => gone.before,
-        None => rows().next().and_then(|first| first.before),
     }
 }

@@ -51,11 +51,11 @@ pub struct TakenBack {
 }
 
 /// Takes edits back, the newest first. If any of them has a conflict, takes none back, and the stories of the
-/// edits with conflicts are failures. If an undo fails later, the undos before it remain.
+/// edits with conflicts are failures. If a transaction fails later, the transactions before it remain.
 ///
-/// Calls `done` after each check of an edit, with the number of checked edits, and after each undo, with the
-/// number of undone edits. The second argument is the number of all edits. Once `done` returns false, no
-/// further undo is begun.
+/// Calls `done` after each check of an edit, with the number of checked edits, and after each transaction,
+/// with the number of undone edits. The second argument is the number of all edits. Once `done` returns
+/// false, no further transaction is begun.
 pub fn take_back(
     past: &Past,
     request: &TakeBack,
@@ -97,36 +97,37 @@ pub fn take_back(
                 failure(series::worded(&workspace, found))
             } else {
                 // If this fails, the story only lacks some data.
-                let _ = series::serve(&mut workspace, entry);
+                let _ = series::serve(&mut workspace, [entry]);
                 turned(of_entry(&workspace, entry, false, &mut known))
             };
             results.put(entry, story);
         }
         return Ok(results.taken(is_free));
     }
-    for (count, SeriesStep { entry, .. }) in steps.iter().enumerate() {
+    let mut rest = &*steps;
+    while let Some(next) = rest.first() {
         let mut workspace = past.workspace();
-        let undone =
-            if is_wanted { Ok(series::take_back(&mut workspace, entry)) } else { Err(words::stopped()) };
-        let undone = match undone {
-            Err(stopped) => Err(vec![stopped]),
-            Ok(Ok(undone)) => Ok(undone),
-            Ok(Err(SeriesError::Problems(found))) => Err(series::worded(&workspace, &found)),
-            Ok(Err(error)) => Err(vec![*fault(&workspace, error)]),
-        };
+        let undone = if is_wanted { series::take_back(&mut workspace, rest) } else { Ok(Vec::new()) };
         let reloaded = |entry: &Entry| match workspace.history().get(&entry.id) {
             Ok(Some((entry, _))) => entry,
             _ => entry.clone(),
         };
-        match undone {
-            Ok(undone) => results.put(&reloaded(entry), story_of(&workspace, past, &undone)),
-            Err(problems) => {
-                results.put(&reloaded(entry), failure(problems));
-                return Ok(results.taken(false));
+        let (entry, problems) = match undone {
+            Ok(undone) if !undone.is_empty() => {
+                for undone in &undone {
+                    results.put(&reloaded(&undone.entry), story_of(&workspace, past, undone));
+                }
+                rest = rest.get(undone.len()..).unwrap_or_default();
+                drop(workspace);
+                is_wanted = done(all - rest.len(), all) && is_wanted;
+                continue;
             }
-        }
-        drop(workspace);
-        is_wanted = done(count + 1, all) && is_wanted;
+            Ok(_) => (next.entry.clone(), vec![words::stopped()]),
+            Err(SeriesError::Problems(found)) => (found.entry.clone(), series::worded(&workspace, &found)),
+            Err(error) => (next.entry.clone(), vec![*fault(&workspace, error)]),
+        };
+        results.put(&reloaded(&entry), failure(problems));
+        return Ok(results.taken(false));
     }
     Ok(results.taken(true))
 }

@@ -104,6 +104,7 @@ impl Workspace {
         EditOptions {
             by,
             undoes: None,
+            remember: None,
             matching: self.matching,
             dry_run,
             shows_diff: false,

@@ -10,7 +10,8 @@ use crate::access::roots::PathError;
 use crate::access::suggested::search::Purpose;
 use crate::cancellation::Cancellation;
 use crate::edit::in_roots::{is_in_roots, is_path_in_roots};
-use crate::edit::states::{KnownStates, States, comparison, now, states};
+use crate::edit::snapshot::{Snapshot, now};
+use crate::edit::states::{KnownStates, States, comparison, states};
 use crate::error::StoreErrorKind;
 use crate::history::{EditId, Entry, EntryFile, Filter, History, NotKept};
 use crate::workspace::Workspace;
@@ -65,7 +66,7 @@ impl Workspace {
     /// is not kept, if another program has changed the file since, or if a state has more than 64 MiB. The
     /// error says why the history cannot be read.
     pub fn states(&self, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
-        states(self, id, file)
+        states(Snapshot::of(self), id, file)
     }
 
     /// Compares the states of a file before and after a past edit, without holding them in memory. Returns
@@ -81,14 +82,14 @@ impl Workspace {
         most: usize,
         known: &mut KnownStates,
     ) -> Result<Option<Comparison>, NotKept> {
-        comparison(self, id, file, most, known)
+        comparison(Snapshot::of(self), id, file, most, known)
     }
 
     /// Returns the present bytes of a file in the roots, given its absolute path without symbolic links;
     /// `None` if the file cannot be read, or has more than 64 MiB.
     #[must_use]
     pub fn bytes_of(&self, path: &Path) -> Option<Vec<u8>> {
-        now(self, path)
+        now(Snapshot::of(self), path)
     }
 
     /// Returns the past edit with this id; `None` if it is not kept, or if not all of its files are in the

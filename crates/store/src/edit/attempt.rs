@@ -11,7 +11,7 @@ use crate::commit::transaction::{Around, Landed};
 use crate::edit::group::{Group, NamedFile, group};
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::EditOptions;
+use crate::edit::request::{EditOptions, Remember};
 use crate::edit::task::{Prepared, Staging, Task};
 use crate::edit::{content, create, move_file, remove_file};
 use crate::error::{Operation, StoreError, StoreErrorKind};
@@ -77,7 +77,16 @@ pub(super) fn attempt<'w>(
     // Without a record in the shared journal, other machines cannot recover the call.
     let is_for_others = workspace.shared_journal().is_some() && !staged.is_empty();
     let lacks_journal = (is_for_others || needs_journal(&staged)) && !transaction.is_recorded();
-    let remember = |landed: &[Landed]| remember(workspace, options, kept, landed);
+    let remember = |landed: &[Landed]| {
+        if let Some(Remember(remember)) = options.remember {
+            remember();
+            return (None, None);
+        }
+        match remember(workspace, options, kept, landed) {
+            Ok(entry) => (Some(entry), None),
+            Err(reason) => (None, Some(Warning::NotInHistory(reason))),
+        }
+    };
     let done = transaction
         .commit(staged, stay, options.cancellation, remember)
         .map_err(|error| (entry_of(named, &error).unwrap_or(first), error))?;
@@ -92,10 +101,7 @@ pub(super) fn attempt<'w>(
     }
     // Warnings about the whole call are added to the first changed file.
     let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
-    let (entry, not_kept) = match done.noted {
-        Ok(entry) => (Some(entry), None),
-        Err(reason) => (None, Some(Warning::NotInHistory(reason))),
-    };
+    let (entry, not_kept) = done.noted;
     if let Some(file) = changed {
         file.warnings.extend(workspace.first_without_state().map(Warning::NoState).or(not_kept));
     }
@@ -175,13 +181,18 @@ fn remember(
         }
         files.append(&mut rows);
     }
-    let key_of_root = |file: &EditedFile| {
+    let undoes = options.undoes.map(|undone| &undone.id);
+    let root_keys = root_keys_of(workspace, &files);
+    workspace.history.keep(NewEdit { by: options.by, undoes, files, root_keys }, options.undoes)
+}
+
+/// Returns the key of the root of each file.
+pub(super) fn root_keys_of(workspace: &Workspace, files: &[EditedFile]) -> Vec<DirectoryKey> {
+    let key = |file: &EditedFile| {
         let root = file.path.ancestors().nth(file.relative.iter().count());
         root.map_or_else(DirectoryKey::default, |root| workspace.roots.key_of(root))
     };
-    let undoes = options.undoes.map(|undone| &undone.id);
-    let root_keys = files.iter().map(key_of_root).collect();
-    workspace.history.keep(NewEdit { by: options.by, undoes, files, root_keys }, options.undoes)
+    files.iter().map(key).collect()
 }
 
 /// Locks the files that exist already. A file that cannot be locked is removed from `named`, and its reason

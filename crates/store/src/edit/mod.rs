@@ -14,9 +14,11 @@ mod outcome;
 mod problem;
 mod remove_file;
 mod request;
+pub(crate) mod snapshot;
 pub(crate) mod states;
 mod task;
 pub(crate) mod undo;
+pub(crate) mod undo_plan;
 
 pub(crate) use call::edit;
 pub use existing::Existing;

@@ -138,6 +138,16 @@ impl fmt::Debug for Memory<'_> {
     }
 }
 
+/// A function that keeps the edits of a call in the history once the call is carried out.
+#[derive(Clone, Copy)]
+pub(crate) struct Remember<'a>(pub &'a dyn Fn());
+
+impl fmt::Debug for Remember<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Remember")
+    }
+}
+
 /// The options of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EditOptions<'a> {
@@ -145,6 +155,8 @@ pub(crate) struct EditOptions<'a> {
     pub by: Caller<'a>,
     /// The past edit that this call undoes; `None` for any other call.
     pub undoes: Option<&'a Entry>,
+    /// Keeps several edits in the history, instead of one for the whole call.
+    pub remember: Option<Remember<'a>>,
     /// The rules by which text matches.
     pub matching: Matching,
     /// Whether to check everything and return the diff without writing anything.

@@ -17,16 +17,10 @@ use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
-use crate::cancellation::Cancellation;
 use crate::edit::in_roots::is_in_roots;
+use crate::edit::snapshot::{Base, FileState, Snapshot, undo_of, view, with_base};
 use crate::error::ReadFault;
 use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo};
-use crate::read::document::read;
-use crate::workspace::Workspace;
-
-/// The maximum size in bytes of a reconstructed state. There is a maximum because each state is read
-/// completely.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The bytes of a file before and after an edit; `None` for a time at which no file had the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,24 +34,7 @@ pub struct States {
 /// For each path, the state that was reconstructed last. So if a caller compares the edits of a file, the
 /// newest first, each edit is reversed only once.
 #[derive(Default, Debug)]
-pub struct KnownStates(HashMap<PathBuf, (Digest, State)>);
-
-/// A state of a file: the bytes that result if `splices` are applied to `base`.
-#[derive(Clone, Debug)]
-struct State {
-    base: Base,
-    splices: SpliceSet,
-}
-
-/// Bytes that exist now, from which a state is reconstructed.
-#[derive(Clone, Debug)]
-enum Base {
-    /// The present bytes of a file.
-    File(PathBuf),
-    /// The bytes of a file that an edit removed, which the history keeps: the edit's id, and the index of the
-    /// file in the edit.
-    Removed(EditId, usize),
-}
+pub struct KnownStates(HashMap<PathBuf, (Digest, FileState)>);
 
 /// The maximum number of a file's later edits among which those that prevent an undo are searched for.
 const MAX_STEPS: usize = 2_000;
@@ -66,8 +43,8 @@ const MAX_PAIRS: usize = 10_000_000;
 
 /// The states of a file before and after an edit, each with its digest. At least one of the two is known.
 struct Sides {
-    before: Option<(State, Digest)>,
-    after: Option<(State, Digest)>,
+    before: Option<(FileState, Digest)>,
+    after: Option<(FileState, Digest)>,
     /// The splices that reverse the edit, if it changed the file's content.
     undo: SpliceSet,
     /// Whether the file was moved, so that one side is its old or new place. The file had the same bytes at
@@ -78,11 +55,11 @@ struct Sides {
 /// Returns the states of one file of an edit; `file` is its index in the edit. A move has two files, the old
 /// and the new place, with the same bytes: the old place has them as `before`, the new place as `after`. See
 /// [`Workspace::states`].
-pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
-    let Some((sides, _)) = sides(workspace, id, file, &mut KnownStates::default())? else { return Ok(None) };
-    let read = |side: &Option<(State, Digest)>| {
+pub(crate) fn states(snapshot: Snapshot<'_>, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
+    let Some((sides, _)) = sides(snapshot, id, file, &mut KnownStates::default())? else { return Ok(None) };
+    let read = |side: &Option<(FileState, Digest)>| {
         let Some((state, digest)) = side else { return Ok::<_, NotKept>(Some(None)) };
-        let bytes = with_base(workspace, &state.base, |base| {
+        let bytes = with_base(snapshot, &state.base, &mut |base| {
             view(base, &state.splices).map(|bytes| read_range(&bytes, 0..bytes.size())).transpose()
         })?;
         Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest).map(Some))
@@ -94,15 +71,15 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
 /// Compares the states of one file of an edit; `file` is its index in the edit. See
 /// [`Workspace::comparison`].
 pub(crate) fn comparison(
-    workspace: &Workspace,
+    snapshot: Snapshot<'_>,
     id: &EditId,
     file: usize,
     most: usize,
     known: &mut KnownStates,
 ) -> Result<Option<Comparison>, NotKept> {
-    let Some((sides, encoding)) = sides(workspace, id, file, known)? else { return Ok(None) };
+    let Some((sides, encoding)) = sides(snapshot, id, file, known)? else { return Ok(None) };
     let Some((state, _)) = sides.before.as_ref().or(sides.after.as_ref()) else { return Ok(None) };
-    with_base(workspace, &state.base, |base| compared(base, &sides, encoding, most))
+    with_base(snapshot, &state.base, &mut |base| compared(base, &sides, encoding, most))
 }
 
 /// Compares both sides. Returns `None` if a side is too large, or does not have the expected digest.
@@ -145,7 +122,7 @@ type ScannedSide<'a> = (Spliced<'a, dyn Source<Error = ReadFault> + 'a>, Scan);
 /// Returns `None` if the side is too large, or does not have the expected digest.
 fn scanned<'a>(
     base: &'a dyn Source<Error = ReadFault>,
-    side: Option<&'a (State, Digest)>,
+    side: Option<&'a (FileState, Digest)>,
     empty: &'a SpliceSet,
     encoding: Encoding,
 ) -> Result<Option<ScannedSide<'a>>, ReadFault> {
@@ -164,19 +141,19 @@ fn scanned<'a>(
 /// or is withheld (some of its files are outside the roots), or if another program changed the file after the
 /// edit.
 fn sides(
-    workspace: &Workspace,
+    snapshot: Snapshot<'_>,
     id: &EditId,
     file: usize,
     known: &mut KnownStates,
 ) -> Result<Option<(Sides, Encoding)>, NotKept> {
-    let Some((entry, undos)) = workspace.history.get(id)? else { return Ok(None) };
+    let Some((entry, undos)) = snapshot.history.get(id)? else { return Ok(None) };
     let (Some(row), Some(undo)) = (entry.files.get(file), undos.get(file)) else { return Ok(None) };
-    if !is_in_roots(workspace, &entry) {
+    if !is_in_roots(snapshot.workspace, &entry) {
         return Ok(None);
     }
     let after = |row: &EntryFile| match row.after {
         Some(digest) => {
-            Ok::<_, NotKept>(state_after(workspace, &entry, &row.path, digest, known)?.zip(row.after))
+            Ok::<_, NotKept>(state_after(snapshot, &entry, &row.path, digest, known)?.zip(row.after))
         }
         None => Ok(None),
     };
@@ -201,7 +178,7 @@ fn sides(
         match undo {
             Undo::Create { .. } => row.before.map(|digest| {
                 let base = Base::Removed(id.clone(), file);
-                Sides { before: Some((State { base, splices: SpliceSet::default() }, digest)), ..none }
+                Sides { before: Some((FileState { base, splices: SpliceSet::default() }, digest)), ..none }
             }),
             Undo::Remove { .. } => after(row)?.map(|after| Sides { after: Some(after), ..none }),
             Undo::Splices(splices) => after(row)?.zip(row.before).map(|(after, digest)| {
@@ -217,27 +194,20 @@ fn sides(
     Ok(found.map(|sides| (sides, row.encoding)))
 }
 
-impl State {
-    /// Returns the state before the edit that left this state; `undo` are the edit's undo splices.
-    fn back(&self, undo: &SpliceSet) -> Self {
-        Self { base: self.base.clone(), splices: self.splices.then(undo) }
-    }
-}
-
 /// Returns the state of a file just after an edit; `digest` is the digest that the edit left. Returns `None`
 /// if the state cannot be reconstructed, for example because another program changed the file after the edit.
 fn state_after(
-    workspace: &Workspace,
+    snapshot: Snapshot<'_>,
     entry: &Entry,
     path: &Path,
     digest: Digest,
     known: &KnownStates,
-) -> Result<Option<State>, NotKept> {
+) -> Result<Option<FileState>, NotKept> {
     if let Some((_, state)) = known.0.get(path).filter(|(known, _)| *known == digest) {
         return Ok(Some(state.clone()));
     }
-    match follow(workspace, entry, path, digest)? {
-        Some(followed) => followed.turned_back(workspace),
+    match follow(snapshot, entry, path, digest)? {
+        Some(followed) => followed.turned_back(snapshot),
         None => Ok(None),
     }
 }
@@ -254,15 +224,15 @@ pub(crate) struct Standing {
 /// another program changed it between two edits, or if it cannot be read. Does not notice a change by another
 /// program after the last edit.
 pub(crate) fn standing(
-    workspace: &Workspace,
+    snapshot: Snapshot<'_>,
     entry: &Entry,
     file: &EntryFile,
 ) -> Result<Option<Standing>, NotKept> {
     let Some(left) = file.after else { return Ok(None) };
-    let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
-    let Some(State { base, splices }) = followed.turned_back(workspace)? else { return Ok(None) };
+    let Some(followed) = follow(snapshot, entry, &file.path, left)? else { return Ok(None) };
+    let Some(FileState { base, splices }) = followed.turned_back(snapshot)? else { return Ok(None) };
     let digest = followed.digest;
-    let back = with_base(workspace, &base, |bytes| {
+    let back = with_base(snapshot, &base, &mut |bytes| {
         view(bytes, &splices).map(|_| splices.changing(bytes)).transpose()
     })?;
     let Base::File(path) = base else { return Ok(None) };
@@ -291,13 +261,13 @@ pub(crate) struct InTheWay {
 /// Finds the later edits that prevent the undo of an edit in one file. Edits of the edit's own undo chain
 /// never prevent it. Returns `None` if the history does not have all later edits, or if there are too many.
 pub(crate) fn in_the_way(
-    workspace: &Workspace,
+    snapshot: Snapshot<'_>,
     entry: &Entry,
     file: &EntryFile,
     undo: &Undo,
 ) -> Result<Option<InTheWay>, NotKept> {
     let Some(left) = file.after else { return Ok(None) };
-    let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
+    let Some(followed) = follow(snapshot, entry, &file.path, left)? else { return Ok(None) };
     let mut places: Vec<Range<u64>> = match undo {
         Undo::Splices(splices) => splices.as_slice().iter().map(|splice| splice.at.clone()).collect(),
         // If the edit created the file, every later change touches what the edit wrote.
@@ -310,7 +280,7 @@ pub(crate) fn in_the_way(
     // them touches one of `places`.
     let mut chains: Vec<(Entry, bool, bool)> = Vec::new();
     for (id, row) in &followed.steps {
-        let Some((later, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
+        let Some((later, mut undos)) = snapshot.history.get(id)? else { return Ok(None) };
         let Some(Undo::Splices(back)) = undos.get_mut(*row) else { return Ok(None) };
         if places.len().saturating_mul(back.as_slice().len()) > MAX_PAIRS {
             return Ok(None);
@@ -343,20 +313,20 @@ struct Followed {
 impl Followed {
     /// Returns the state before the followed edits, by reversing them, the newest first. Returns `None` if
     /// one of them is no longer kept.
-    fn turned_back(&self, workspace: &Workspace) -> Result<Option<State>, NotKept> {
+    fn turned_back(&self, snapshot: Snapshot<'_>) -> Result<Option<FileState>, NotKept> {
         let mut joined = Joined::default();
         for (id, row) in self.steps.iter().rev() {
-            let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
+            let Some(Undo::Splices(splices)) = undo_of(snapshot, id, *row)? else { return Ok(None) };
             joined.push(splices);
         }
-        Ok(Some(State { base: self.base.clone(), splices: joined.finish() }))
+        Ok(Some(FileState { base: self.base.clone(), splices: joined.finish() }))
     }
 }
 
 /// Follows a file from an edit through the later edits to its present place. `path` and `digest` are those
 /// that the edit left.
 fn follow(
-    workspace: &Workspace,
+    snapshot: Snapshot<'_>,
     entry: &Entry,
     path: &Path,
     digest: Digest,
@@ -366,7 +336,7 @@ fn follow(
     let mut steps: Vec<(EditId, usize)> = Vec::new();
     let mut base = None;
     let mut later = LaterEdits::default();
-    while let Some(next) = later.next(workspace, &path, &last)? {
+    while let Some(next) = later.next(snapshot, &path, &last)? {
         last = next.id.clone();
         let of_path = |row: &&EntryFile| row.path == path && row.kind != ChangeKind::Displaced;
         if !next.files.iter().any(|row| of_path(&row)) {
@@ -420,12 +390,12 @@ impl LaterEdits {
     /// edit after `last`.
     pub(crate) fn next(
         &mut self,
-        workspace: &Workspace,
+        snapshot: Snapshot<'_>,
         path: &Path,
         last: &EditId,
     ) -> Result<Option<Entry>, NotKept> {
         Ok(match self.0.entry(path.to_owned()) {
-            MapEntry::Vacant(unread) => unread.insert(later_than(workspace, path, last)?),
+            MapEntry::Vacant(unread) => unread.insert(later_than(snapshot, path, last)?),
             MapEntry::Occupied(read) => read.into_mut(),
         }
         .pop())
@@ -440,9 +410,9 @@ impl LaterEdits {
 }
 
 /// Returns the edits of a path that were made after the edit `last`, the newest first.
-fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
+fn later_than(snapshot: Snapshot<'_>, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
     let mut later = Vec::new();
-    workspace.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {
+    snapshot.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {
         if entry.id == *last {
             return ControlFlow::Break(());
         }
@@ -472,81 +442,5 @@ impl Joined {
     fn finish(self) -> SpliceSet {
         let all = self.0.into_iter().map(|(_, splices)| splices).rev();
         all.reduce(|after, before| before.then(&after)).unwrap_or_default()
-    }
-}
-
-fn undo_of(workspace: &Workspace, id: &EditId, row: usize) -> Result<Option<Undo>, NotKept> {
-    let found = workspace.history.get(id)?;
-    Ok(found.and_then(|(_, undos)| undos.into_iter().nth(row)))
-}
-
-/// Bytes that are kept in the history.
-struct Kept(Vec<u8>);
-
-impl Source for Kept {
-    type Error = ReadFault;
-
-    fn size(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadFault> {
-        Ok(self.0.as_slice().read_at(offset, buffer).unwrap_or_else(|never| match never {}))
-    }
-}
-
-/// Calls `work` with the bytes of a base; returns `None` if they cannot be read.
-fn with_base<T>(
-    workspace: &Workspace,
-    base: &Base,
-    mut work: impl FnMut(&dyn Source<Error = ReadFault>) -> Result<Option<T>, ReadFault>,
-) -> Result<Option<T>, NotKept> {
-    match base {
-        Base::Removed(id, row) => match undo_of(workspace, id, *row)? {
-            Some(Undo::Create { contents }) => Ok(work(&Kept(contents)).ok().flatten()),
-            _ => Ok(None),
-        },
-        Base::File(path) => {
-            let Ok(place) = workspace.roots.place(path) else { return Ok(None) };
-            let done =
-                read(&workspace.scan_cache, &place, None, Cancellation::none(), |document| work(document));
-            Ok(done.ok().flatten())
-        }
-    }
-}
-
-/// Returns the present content of a file; `None` if it cannot be read, or is too large.
-pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
-    let whole = |source: &dyn Source<Error = ReadFault>| {
-        view(source, &SpliceSet::default()).map(|bytes| read_range(&bytes, 0..bytes.size())).transpose()
-    };
-    with_base(workspace, &Base::File(path.to_owned()), whole).ok().flatten()
-}
-
-/// Returns a view of the bytes that result from the splices; `None` if the splices are not within the base,
-/// or if the base or the result is too large.
-fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<Spliced<'a, S>> {
-    let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
-    if end > base.size() || base.size() > MAX_BYTES {
-        return None;
-    }
-    Some(Spliced::new(base, splices)).filter(|bytes| bytes.size() <= MAX_BYTES)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Splices from the history may belong to another file, or result in content that is too large.
-    #[test]
-    fn splices_that_do_not_fit_give_no_bytes() {
-        let splice = |at, insert| SpliceSet::new(vec![Splice { at, insert }]).unwrap();
-        let seen = |splices| {
-            view(&Kept(b"ab".to_vec()), &splices).map(|bytes| read_range(&bytes, 0..bytes.size()).unwrap())
-        };
-        assert_eq!(seen(splice(1..2, b"c".to_vec())), Some(b"ac".to_vec()));
-        assert_eq!(seen(splice(1..3, b"c".to_vec())), None);
-        let most = usize::try_from(MAX_BYTES).unwrap();
-        assert_eq!(seen(splice(1..2, vec![0; most])), None);
     }
 }

@@ -17,7 +17,8 @@ use crate::edit::in_roots::is_in_roots;
 use crate::edit::outcome::{Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange, EditOptions};
-use crate::edit::states::{beside_others, in_the_way, now, standing};
+use crate::edit::snapshot::{Snapshot, now};
+use crate::edit::states::{beside_others, in_the_way, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
@@ -108,28 +109,42 @@ pub(crate) fn undo(
     id: &EditId,
     options: EditOptions<'_>,
 ) -> Result<Undone, UndoError> {
-    let found = workspace.history.get(id).map_err(UndoError::History)?;
-    let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(workspace, entry)) else {
+    undo_by(Snapshot::of(workspace), id, options, &|_, edits, options| edit(workspace, edits, options))
+}
+
+/// A function that carries out the edits which undo a past edit.
+pub(crate) type CarryOut<'a> =
+    &'a dyn Fn(&Entry, &[Edit<'_>], EditOptions<'_>) -> Result<Outcome, Vec<EditProblem>>;
+
+/// Does the same as [`undo`], in this state of the files and of the history.
+pub(crate) fn undo_by(
+    snapshot: Snapshot<'_>,
+    id: &EditId,
+    options: EditOptions<'_>,
+    carry_out: CarryOut<'_>,
+) -> Result<Undone, UndoError> {
+    let found = snapshot.history.get(id).map_err(UndoError::History)?;
+    let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(snapshot.workspace, entry)) else {
         return Err(UndoError::Unknown);
     };
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
     // If a file has moved since, another file can have its old path and the same bytes.
-    let moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
+    let moved = snapshot.history.moved_since(&entry.id).map_err(UndoError::History)?;
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
-    let mut done = take_back(workspace, &entry, &undos, &[], direct);
+    let mut done = take_back(&entry, &undos, &[], direct, carry_out);
     let has_changed = |problem: &EditProblem| matches!(problem.reason, Reason::ChangedSince { .. });
     if done.as_ref().err().is_some_and(|problems| problems.iter().any(has_changed)) {
         let rows = 0..entry.files.len();
-        let carried: Vec<_> = rows.map(|row| carry(workspace, &entry, row, undos.get(row)?)).collect();
+        let carried: Vec<_> = rows.map(|row| carry(snapshot, &entry, row, undos.get(row)?)).collect();
         let beside = EditOptions { shows_diff: true, ..direct };
-        done = take_back(workspace, &entry, &undos, &carried, beside);
+        done = take_back(&entry, &undos, &carried, beside, carry_out);
     }
     match done {
         Ok(outcome) if moved.is_empty() => Ok(Undone { entry, outcome }),
-        done => Err(told_apart(workspace, (entry, &undos), done.err().unwrap_or_default(), moved)),
+        done => Err(told_apart(snapshot, (entry, &undos), done.err().unwrap_or_default(), moved)),
     }
 }
 
@@ -141,17 +156,17 @@ struct Carried {
     splices: SpliceSet,
 }
 
-fn carry(workspace: &Workspace, entry: &Entry, row: usize, undo: &Undo) -> Option<Carried> {
+fn carry(snapshot: Snapshot<'_>, entry: &Entry, row: usize, undo: &Undo) -> Option<Carried> {
     let file = entry.files.get(row)?;
     let splices = match undo {
         Undo::Splices(splices) => splices,
         Undo::Remove { .. } if entry.moved_at(row.checked_sub(1)?).is_some() => &SpliceSet::default(),
         _ => return None,
     };
-    let bytes = now(workspace, &file.path)?;
+    let bytes = now(snapshot, &file.path)?;
     let digest = Digest::of(&bytes);
-    if workspace.history.leaves(&file.path, Some(digest)).ok()?
-        && let Some(standing) = standing(workspace, entry, file).ok()?
+    if snapshot.history.leaves(&file.path, Some(digest)).ok()?
+        && let Some(standing) = standing(snapshot, entry, file).ok()?
         && (&standing.path, standing.digest) == (&file.path, digest)
     {
         return Some(Carried { digest, splices: splices.carried(&standing.back)? });
@@ -163,8 +178,8 @@ fn carry(workspace: &Workspace, entry: &Entry, row: usize, undo: &Undo) -> Optio
 /// Separates the files that have changed since the edit from all other problems, and searches for the later
 /// edits that prevent the undo. A file in `moved` counts as changed: by now, another file may have its path
 /// and the same bytes.
-fn told_apart(
-    workspace: &Workspace,
+pub(super) fn told_apart(
+    snapshot: Snapshot<'_>,
     (entry, undos): (Entry, &[Undo]),
     problems: Vec<EditProblem>,
     moved: BTreeMap<usize, Vec<EditId>>,
@@ -172,7 +187,8 @@ fn told_apart(
     let mut conflicts: Vec<Conflict> = Vec::new();
     let later_edit = |later: Entry, path: Option<&Path>, now: Option<Digest>| {
         let left_it_so = path.is_some_and(|path| later.left_at(path) == now);
-        LaterEdit { entry: Some(later).filter(|later| is_in_roots(workspace, later)), left_it_so }
+        let entry = Some(later).filter(|later| is_in_roots(snapshot.workspace, later));
+        LaterEdit { entry: entry.filter(|later| !later.id.is_planned()), left_it_so }
     };
     let path_of = |file: usize| entry.files.get(file).map(|file| file.path.as_path());
     let mut others = Vec::new();
@@ -188,16 +204,16 @@ fn told_apart(
         };
         let path = path_of(file);
         let row = entry.files.get(file).zip(undos.get(file));
-        let row = row.filter(|(row, _)| workspace.history.leaves(&row.path, now) == Ok(true));
-        let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo).ok().flatten());
+        let row = row.filter(|(row, _)| snapshot.history.leaves(&row.path, now) == Ok(true));
+        let by = row.and_then(|(row, undo)| in_the_way(snapshot, &entry, row, undo).ok().flatten());
         let by = by.filter(|by| Some(by.digest) == now).map_or_else(Vec::new, |by| by.newest).into_iter();
         let mut by: Vec<Entry> = by.filter(|(_, is_in_the_way)| *is_in_the_way).map(|(by, _)| by).collect();
         let mut ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
         let later = if let Some(newest) = by.pop() {
-            let entry = Some(newest).filter(|newest| is_in_roots(workspace, newest));
+            let entry = Some(newest).filter(|newest| is_in_roots(snapshot.workspace, newest));
             Some(LaterEdit { entry, left_it_so: true })
         } else {
-            let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
+            let later = path.and_then(|path| snapshot.history.later(&entry.id, path, now).ok().flatten());
             later.map(|later| later_edit(later, path, now))
         };
         // If that later edit is undone, the file again has the content that the edit to undo left.
@@ -217,7 +233,7 @@ fn told_apart(
         let path = path_of(file);
         if conflicts.iter().all(|conflict| path_of(conflict.file) != path) {
             let now = path.and_then(|path| entry.left_at(path));
-            let later = by.last().and_then(|later| workspace.history.get(later).ok().flatten());
+            let later = by.last().and_then(|later| snapshot.history.get(later).ok().flatten());
             let later = later.map(|(later, _)| later_edit(later, path, now));
             conflicts.push(Conflict { file, now, later, by });
         }
@@ -225,8 +241,10 @@ fn told_apart(
     conflicts.sort_by_key(|conflict| conflict.file);
     let is_known = others.is_empty() && conflicts.iter().all(|conflict| !conflict.by.is_empty());
     let is_known = is_known && entry.undone_by.is_none();
+    // What must be undone together does not depend on what is planned.
+    let present = Snapshot::of(snapshot.workspace);
     let together =
-        if is_known { together(workspace, &entry, &conflicts).unwrap_or_default() } else { Vec::new() };
+        if is_known { together(present, &entry, &conflicts).unwrap_or_default() } else { Vec::new() };
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others, together }))
 }
 
@@ -237,8 +255,8 @@ const MAX_TOGETHER: usize = 100;
 /// their undos, and so on, and this edit as the last. Returns `None` if one of them is not kept, is withheld,
 /// or moved a file back, if there are too many, or if undoing one of them would restore an edit that must
 /// stay undone.
-fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
-    let history = &workspace.history;
+fn together(snapshot: Snapshot<'_>, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
+    let history = &snapshot.history;
     let mut together = BTreeSet::new();
     // The later edits that must not be undone.
     let mut stay = BTreeSet::new();
@@ -253,14 +271,13 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
         // members' undos expect it.
         let is_move_back =
             member.undoes.is_some() && (0..undos.len()).any(|row| member.moved_at(row).is_some());
-        if together.len() > MAX_TOGETHER || is_move_back || !is_in_roots(workspace, &member) {
+        if together.len() > MAX_TOGETHER || is_move_back || !is_in_roots(snapshot.workspace, &member) {
             return None;
         }
         together.insert(id);
         next.extend(history.moved_since(&member.id).ok()?.into_values().flatten());
         for (row, undo) in member.files.iter().zip(&undos) {
-            let newest =
-                in_the_way(workspace, &member, row, undo).ok()?.map_or_else(Vec::new, |by| by.newest);
+            let newest = in_the_way(snapshot, &member, row, undo).ok()?.map_or_else(Vec::new, |by| by.newest);
             let (undone, left): (Vec<_>, Vec<_>) =
                 newest.into_iter().partition(|(_, is_in_the_way)| *is_in_the_way);
             next.extend(undone.into_iter().map(|(by, _)| by.id));
@@ -278,11 +295,11 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
 /// Carries out the changes that undo an edit in its files. `carried` has one item per file: if it is not
 /// `None`, its splices for the file's present content are used.
 fn take_back(
-    workspace: &Workspace,
     entry: &Entry,
     undos: &[Undo],
     carried: &[Option<Carried>],
     options: EditOptions<'_>,
+    carry_out: CarryOut<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     // For each of `edits`, the digest that the past edit left.
@@ -323,7 +340,7 @@ fn take_back(
         return Err(problems);
     }
     let rows_of = |entry: usize| rows_of_edits.get(entry).copied().unwrap_or((entry, entry));
-    let done = edit(workspace, &edits, options).map_err(|problems| {
+    let done = carry_out(entry, &edits, options).map_err(|problems| {
         let problem = |EditProblem { entry, reason }| match (rows_of(entry), reason) {
             // The old place of a moved file has its own row.
             ((row, _), Reason::OfTarget(reason)) => EditProblem { entry: row, reason: since(*reason) },
@@ -387,7 +404,7 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) ->
 
 /// Converts a reason to the one that an undo reports. If another file has the path of a file that is to be
 /// restored, the path counts as changed since the edit, because the edit did not leave that file there.
-fn since(reason: Reason) -> Reason {
+pub(super) fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),
         _ => None,

@@ -21,6 +21,16 @@ impl EditId {
         let fits = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         fits.then(|| Self(text.to_ascii_lowercase()))
     }
+
+    /// Returns the id of an edit that is planned, but not made.
+    pub(super) fn planned(number: usize) -> Self {
+        Self(format!("planned {number}"))
+    }
+
+    /// Whether the edit is only planned.
+    pub(crate) fn is_planned(&self) -> bool {
+        self.0.starts_with("planned")
+    }
 }
 
 impl fmt::Display for EditId {

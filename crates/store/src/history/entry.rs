@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
-use crate::history::edit::{ChangeKind, EditId, EditedFile};
+use crate::history::edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo};
 
 /// A past edit.
 #[derive(Clone, PartialEq, Debug)]
@@ -37,6 +37,24 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Returns the entry of a new edit, with the id and the time that an archive gave it. `undone` is the
+    /// edit that was undone by it, if any.
+    pub(super) fn new(edit: NewEdit<'_>, (id, time): (EditId, SystemTime), undone: Option<&Self>) -> Self {
+        let Caller { tool, client, session } = edit.by;
+        Self {
+            chain: undone.map_or_else(|| id.clone(), |undone| undone.chain.clone()),
+            is_redo: undone.is_some_and(|undone| undone.undoes.is_some() && !undone.is_redo),
+            id,
+            time,
+            tool: tool.to_owned(),
+            client: client.map(str::to_owned),
+            session: session.map(str::to_owned),
+            undoes: edit.undoes.cloned(),
+            undone_by: None,
+            files: edit.files.into_iter().map(EntryFile::from).collect(),
+        }
+    }
+
     /// Tells whether this edit can be undone, as far as the history knows: no other edit has undone it, and
     /// it is not an entry for content that recovery kept.
     #[must_use]
@@ -120,6 +138,13 @@ impl From<EditedFile> for EntryFile {
         let kind = file.undo.kind();
         let EditedFile { path, relative, encoding, before, after, diff, .. } = file;
         Self { root: None, path, relative, encoding, kind, before, after, diff }
+    }
+}
+
+impl From<(EntryFile, Undo)> for EditedFile {
+    fn from((file, undo): (EntryFile, Undo)) -> Self {
+        let EntryFile { path, relative, encoding, before, after, diff, .. } = file;
+        Self { path, relative, encoding, before, after, undo, diff }
     }
 }
 

@@ -9,6 +9,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
 use crate::access::directory::DirectoryKey;
+use crate::access::patterns::Patterns;
 use crate::access::place::Place;
 use crate::history::archive::Archive;
 use crate::history::edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo};
@@ -18,6 +19,7 @@ use crate::history::entry::{Entry, EntryFile, Forgotten};
 use crate::history::filter::Filter;
 use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::{NotKept, Remedy};
+use crate::history::planned::Planned;
 use crate::history::settings::Settings;
 use crate::os::real_path::real_path;
 #[cfg(feature = "history")]
@@ -117,20 +119,16 @@ impl History {
             self.keeps(&file.path, &file.relative)?;
         }
         let kept = self.kept()?;
-        let (id, time) = kept.archive().record(&kept.settings, &edit, false)?;
-        let Caller { tool, client, session } = edit.by;
-        Ok(Entry {
-            chain: undone.map_or_else(|| id.clone(), |undone| undone.chain.clone()),
-            is_redo: undone.is_some_and(|undone| undone.undoes.is_some() && !undone.is_redo),
-            id,
-            time,
-            tool: tool.to_owned(),
-            client: client.map(str::to_owned),
-            session: session.map(str::to_owned),
-            undoes: edit.undoes.cloned(),
-            undone_by: None,
-            files: edit.files.into_iter().map(EntryFile::from).collect(),
-        })
+        let recorded = kept.archive().record(&kept.settings, &edit, false)?;
+        Ok(Entry::new(edit, recorded, undone))
+    }
+
+    /// Returns a history with the same edits, which keeps further edits only in memory.
+    pub(crate) fn planned(&self) -> Result<Self, NotKept> {
+        let kept = self.kept()?;
+        let archive = Planned::new(kept.archive().reader());
+        let settings = Settings { excluded: Patterns::default(), ..kept.settings };
+        Ok(Self::of_archive(Box::new(archive), settings))
     }
 
     /// Keeps content that has no path any more, because of a race between an interrupted edit and another

@@ -17,6 +17,7 @@ mod format;
 mod keep;
 mod known_root;
 mod not_kept;
+mod planned;
 mod settings;
 #[cfg(test)]
 #[cfg(feature = "history")]

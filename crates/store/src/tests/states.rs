@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use crate::access::roots::Roots;
 use crate::door::{Change, Control, FileEdit};
 #[cfg(feature = "history")]
+use crate::edit::snapshot::Snapshot;
 use crate::edit::states::LaterEdits;
 use crate::edit::states::{KnownStates, States};
 use crate::history::{EditId, History, Settings};
@@ -265,9 +266,9 @@ fn the_edits_of_a_name_are_read_once_however_often_a_file_comes_back_to_it() {
             rusqlite::Connection::open(state).unwrap().execute("DELETE FROM edit", ()).unwrap();
         }
         let (from, to) = if number % 2 == 0 { (&a, &b) } else { (&b, &a) };
-        assert_eq!(later.next(&world.workspace, from, &last).unwrap().unwrap().id, *id);
+        assert_eq!(later.next(Snapshot::of(&world.workspace), from, &last).unwrap().unwrap().id, *id);
         later.skip_to(to, id);
         last = id.clone();
     }
-    assert!(later.next(&world.workspace, &a, &last).unwrap().is_none());
+    assert!(later.next(Snapshot::of(&world.workspace), &a, &last).unwrap().is_none());
 }

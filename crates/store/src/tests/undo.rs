@@ -92,7 +92,7 @@ fn undo_redo_and_so_on() {
     let edited = world.content("@/root/d/a");
     // A person has no roots but the directories of the files.
     let (entry, _) = world.workspace.history.get(&edit).unwrap().unwrap();
-    world.workspace.serve_files_of(&entry).unwrap();
+    world.workspace.serve_files_of([&entry]).unwrap();
     let mut last = edit.clone();
     for _ in 0..3 {
         let undone = undo(&world.workspace, &last, options("undo")).unwrap();

@@ -1,14 +1,15 @@
 //! Tests of undos beside changes that others have made since.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
 use super::undo::{assert_clean, back, conflicts, id, kept, patch};
-use crate::edit::undo::{UndoError, undo};
+use crate::edit::undo::{UndoError, Undone, undo};
+use crate::edit::undo_plan::UndoPlan;
 use crate::edit::{Edit, EditChange, Warning, edit};
-use crate::history::EditId;
-use crate::tests::world::{options, unlink};
+use crate::history::{EditId, Entry, Filter, Undo};
+use crate::tests::world::{World, options, unlink};
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::Patch;
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
@@ -184,8 +185,8 @@ const NAMES: [&str; 3] = ["@/root/a", "@/root/b", "@/root/c"];
 enum Step {
     /// Splices in these files: where, how many units go, how many come.
     Edit(Vec<(prop::sample::Index, prop::sample::Index, usize, usize)>),
-    /// An undo, and whether what goes together is undone.
-    Undo(prop::sample::Index, bool),
+    /// Undos of these edits in one transaction; if it is one edit, whether what goes together is undone.
+    Undo(Vec<prop::sample::Index>, bool),
     Move(prop::sample::Index),
 }
 
@@ -193,7 +194,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let index = any::<prop::sample::Index>;
     let step = prop_oneof![
         4 => prop::collection::vec((index(), index(), 0..3usize, 0..3usize), 1..5).prop_map(Step::Edit),
-        4 => (index(), any::<bool>()).prop_map(|(which, together)| Step::Undo(which, together)),
+        4 => (prop::collection::vec(index(), 1..4), any::<bool>())
+            .prop_map(|(which, together)| Step::Undo(which, together)),
         1 => index().prop_map(Step::Move),
     ];
     prop::collection::vec(step, 1..16)
@@ -277,27 +279,52 @@ proptest! {
                     edits.push((id(done.unwrap()), model));
                 }
                 Step::Undo(which, is_together) if !edits.is_empty() => {
-                    let mut ids = vec![edits[which.index(edits.len())].0.clone()];
-                    let mut must = false;
-                    while !ids.is_empty() {
-                        let which = ids.remove(0);
-                        let model = &edits.iter().find(|(edit, _)| *edit == which).unwrap().1;
-                        match (undo(&world.workspace, &which, options("undo")), model_undo(&files, model)) {
+                    let mut which: Vec<_> = which.iter().map(|which| which.index(edits.len())).collect();
+                    which.sort_unstable_by(|one, other| other.cmp(one));
+                    which.dedup();
+                    let mut ids: Vec<EditId> = which.iter().map(|which| edits[*which].0.clone()).collect();
+                    if let [only] = &ids[..] {
+                        let model = &edits.iter().find(|(edit, _)| edit == only).unwrap().1;
+                        let together = match (undo(&world.workspace, only, options("undo")), model_undo(&files, model)) {
                             (Ok(undone), Some((after, model))) => {
                                 edits.push((undone.outcome.edit_id.unwrap(), model));
                                 files = after;
+                                Vec::new()
                             }
                             // Units that came back together with a neighbour count as touched.
                             (Err(UndoError::Problems(against)), _) => {
-                                prop_assert!(!must && !against.conflicts.is_empty(), "{against:?}");
-                                ids = if is_together { against.together } else { Vec::new() };
-                                must = true;
+                                prop_assert!(!against.conflicts.is_empty(), "{against:?}");
+                                against.together
                             }
-                            (undone, model) => prop_assert!(false, "{undone:?} {model:?}"),
+                            (undone, model) => {
+                                prop_assert!(false, "{undone:?} {model:?}");
+                                unreachable!()
+                            }
+                        };
+                        ids = if is_together { together } else { Vec::new() };
+                    }
+                    let must = is_together && which.len() == 1;
+                    let (mut plan, mut models) = (UndoPlan::default(), Vec::new());
+                    for id in &ids {
+                        let model = &edits.iter().find(|(edit, _)| edit == id).unwrap().1;
+                        match (plan.add(&world.workspace, id, options("undo")), model_undo(&files, model)) {
+                            (Ok(()), Some((after, model))) => {
+                                models.push(model);
+                                files = after;
+                            }
+                            (Err(UndoError::Problems(against)), _) => {
+                                prop_assert!(!must && !against.conflicts.is_empty(), "{against:?}");
+                            }
+                            (planned, model) => prop_assert!(false, "{planned:?} {model:?}"),
                         }
                     }
+                    let undone = plan.carry_out(&world.workspace, options("undo")).unwrap();
+                    prop_assert_eq!(undone.len(), models.len());
+                    let ids = undone.into_iter().map(|undone| undone.outcome.edit_id.unwrap());
+                    edits.extend(ids.zip(models));
                 }
-                Step::Move(which) | Step::Undo(which, _) => {
+                Step::Move(_) | Step::Undo(..) => {
+                    let which = match step { Step::Move(which) => which, Step::Undo(which, _) => which[0], Step::Edit(_) => unreachable!() };
                     let names: Vec<_> = files.keys().copied().collect();
                     let from = names[which.index(names.len())];
                     let to = NAMES.into_iter().find(|name| !names.contains(name)).unwrap();
@@ -318,5 +345,129 @@ proptest! {
             }
         }
         assert_clean(&world);
+    }
+}
+
+/// A step of a history with files that come and go.
+#[derive(Clone, Debug)]
+enum FileStep {
+    Create(usize),
+    Replace(usize, usize),
+    Remove(usize),
+    Move(usize, usize, bool),
+}
+
+const PLACES: [&str; 5] = ["@/root/a", "@/root/b", "@/root/d/c", "@/root/d/e/f", "@/root/g/h"];
+
+fn file_steps() -> impl Strategy<Value = Vec<FileStep>> {
+    let (place, line) = (0..PLACES.len(), 0..6usize);
+    let step = prop_oneof![
+        3 => place.clone().prop_map(FileStep::Create),
+        4 => (place.clone(), line).prop_map(|(place, line)| FileStep::Replace(place, line)),
+        2 => place.clone().prop_map(FileStep::Remove),
+        3 => (place.clone(), place, any::<bool>()).prop_map(|(from, to, edits)| FileStep::Move(from, to, edits)),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+/// Makes the edit of a step; `None` if it cannot be made.
+fn make_step(world: &World, number: usize, step: &FileStep) -> Option<EditId> {
+    let at = |place: usize| world.path(PLACES[place]);
+    let line = |line: usize| Patch::text(format!("{line}:"), format!("{line}:{number}"));
+    let contents = [0, 1, 2, 3, 4, 5].map(|line| format!("{line}:of {number}\nx\n")).concat();
+    let (path, to, patches);
+    let done = match step {
+        FileStep::Create(place) => {
+            path = at(*place);
+            edit(
+                &world.workspace,
+                &[Edit::new(path.to_str()?, EditChange::Create(&contents))],
+                options("create"),
+            )
+        }
+        FileStep::Replace(place, number) => {
+            (path, patches) = (at(*place), [line(*number)]);
+            edit(
+                &world.workspace,
+                &[Edit::new(path.to_str()?, EditChange::Patch(&patches))],
+                options("patch"),
+            )
+        }
+        FileStep::Remove(place) => {
+            path = at(*place);
+            let hash = Digest::of(&std::fs::read(&path).ok()?).to_string();
+            let hash = DigestPrefix::parse(&hash);
+            let remove = Edit { file_hash: hash.as_ref(), ..Edit::new(path.to_str()?, EditChange::Remove) };
+            edit(&world.workspace, &[remove], options("remove"))
+        }
+        FileStep::Move(from, target, edits) => {
+            (path, to, patches) = (at(*from), at(*target), [line(0)]);
+            let change = if *edits { EditChange::Patch(&patches) } else { EditChange::Keep { after: None } };
+            let moves = Edit { move_to: to.to_str(), ..Edit::new(path.to_str()?, change) };
+            edit(&world.workspace, &[moves], options("move"))
+        }
+    };
+    done.ok()?.edit_id
+}
+
+/// Returns all directories, all files with their bytes, and all edits without the directories that they made.
+fn seen(world: &World) -> (BTreeSet<String>, BTreeMap<String, String>, Vec<String>) {
+    let content = |name: &String| std::fs::read_to_string(world.path(&format!("@/{name}"))).ok();
+    let (mut directories, mut files) = (BTreeSet::new(), BTreeMap::new());
+    for name in world.names() {
+        match content(&name) {
+            Some(content) => drop(files.insert(name, content)),
+            None => drop(directories.insert(name)),
+        }
+    }
+    let root = world.path("@/root").to_str().unwrap().to_owned();
+    let edits = world.workspace.history.find(&Filter::default(), 99, &|_| true).unwrap();
+    let number = |id: &EditId| edits.iter().position(|edit| edit.id == *id);
+    let row = |edit: &Entry| {
+        let undos = world.workspace.history.get(&edit.id).unwrap().unwrap().1.into_iter();
+        let undos: Vec<_> = undos.filter(|undo| !matches!(undo, Undo::Remove { .. })).collect();
+        let Entry { tool, files, is_redo, .. } = edit;
+        let undone = [&edit.undoes, &edit.undone_by].map(|id| id.as_ref().and_then(number));
+        format!("{tool} {:?} {is_redo} {undone:?} {files:?} {undos:?}", number(&edit.chain))
+            .replace(&root, "")
+    };
+    (directories, files, edits.iter().map(row).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Undos in one transaction leave the files and the history as the same undos one by one, and so do their
+    /// redos.
+    #[test]
+    fn several_undos_at_once_are_those_undos_one_by_one(
+        steps in file_steps(),
+        chosen in prop::collection::vec(any::<bool>(), 14),
+        redone in prop::collection::vec(any::<bool>(), 14),
+    ) {
+        let worlds = [kept(), kept()];
+        let mut edits = worlds.each_ref().map(|world| {
+            let ids = steps.iter().enumerate().filter_map(|(number, step)| make_step(world, number, step));
+            ids.collect::<Vec<_>>()
+        });
+        for chosen in [chosen, redone] {
+            let wanted = edits.each_ref().map(|edits| {
+                edits.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(id, _)| id.clone()).rev().collect::<Vec<_>>()
+            });
+            let [one, other] = worlds.each_ref();
+            let singly: Vec<_> = wanted[0].iter().map(|id| undo(&one.workspace, id, options("undo")).ok()).collect();
+            let mut plan = UndoPlan::default();
+            let planned: Vec<_> = wanted[1].iter().map(|id| plan.add(&other.workspace, id, options("undo"))).collect();
+            let are_planned: Vec<_> = planned.iter().map(Result::is_ok).collect();
+            prop_assert_eq!(singly.iter().map(Option::is_some).collect::<Vec<_>>(), are_planned, "{:?}", planned);
+            let done = plan.carry_out(&other.workspace, options("undo")).unwrap();
+            let ((all, ..), (directories, ..)) = (seen(one), seen(other));
+            // What comes and goes within a transaction leaves no empty directories.
+            prop_assert!(directories.is_subset(&all), "{directories:?} {all:?}");
+            prop_assert_eq!((seen(one).1, seen(one).2), (seen(other).1, seen(other).2));
+            let ids = |undone: Vec<Undone>| undone.into_iter().map(|undone| undone.outcome.edit_id.unwrap()).collect::<Vec<_>>();
+            edits = [ids(singly.into_iter().flatten().collect()), ids(done)];
+        }
+        worlds.iter().for_each(assert_clean);
     }
 }

@@ -211,6 +211,7 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
     EditOptions {
         by: Caller { tool, ..Caller::default() },
         undoes: None,
+        remember: None,
         matching: Matching::default(),
         dry_run: false,
         shows_diff: false,

@@ -427,9 +427,9 @@ fn an_edit_can_be_taken_back_from_elsewhere() {
         // A file of another machine is not here.
         let mut theirs = entry.clone();
         theirs.files[0].root = Some("nfs4:server".to_owned());
-        let error = workspace.serve_files_of(&theirs).unwrap_err();
+        let error = workspace.serve_files_of([&theirs]).unwrap_err();
         assert_eq!((error.kind, &error.path), (StoreErrorKind::NotFound, &theirs.files[0].path));
-        workspace.serve_files_of(&entry).unwrap();
+        workspace.serve_files_of([&entry]).unwrap();
         assert_eq!(workspace.roots().collect::<Vec<_>>(), [root.as_path()]);
         workspace.undo(&id, Control::of("a test")).unwrap();
     }
@@ -502,7 +502,7 @@ fn a_past_edit_is_not_taken_back_in_another_directory() {
             let workspace = &mut world.workspace;
             let (entry, _) = workspace.history().get(&id).unwrap().unwrap();
             let case = format!("{kind} {swap}");
-            let refused = match workspace.serve_files_of(&entry) {
+            let refused = match workspace.serve_files_of([&entry]) {
                 Ok(()) => workspace.undo(&id, Control::of("a test")).map(drop).map_err(|why| why.to_string()),
                 Err(why) => Err(why.to_string()),
             };
@@ -515,7 +515,7 @@ fn a_past_edit_is_not_taken_back_in_another_directory() {
                 std::fs::remove_dir_all(&own).unwrap();
             }
             std::fs::rename(&aside, &own).unwrap();
-            workspace.serve_files_of(&entry).unwrap();
+            workspace.serve_files_of([&entry]).unwrap();
             workspace.undo(&id, Control::of("a test")).unwrap();
             assert_eq!(std::fs::read_to_string(&old).unwrap(), "one\n", "{case}");
         }

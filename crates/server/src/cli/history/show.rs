@@ -47,7 +47,7 @@ pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Output
 fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
     let is_cut = entry.files.iter().any(whole::is_cut);
     let mut known = KnownStates::default();
-    if is_cut && workspace.serve_files_of(&entry).is_ok() {
+    if is_cut && workspace.serve_files_of([&entry]).is_ok() {
         for index in 0..entry.files.len() {
             let Some(file) = entry.files.get_mut(index).filter(|file| whole::is_cut(file)) else { continue };
             let comparison = workspace.comparison(&entry.id, index, usize::MAX, &mut known).ok().flatten();

@@ -16,7 +16,7 @@ pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut
         return Err(HistoryError::Failed(words::elsewhere(id, root)));
     }
     let not_served = |error: StoreError| HistoryError::Failed(words::not_served(id, &error.to_string()));
-    workspace.serve_files_of(&entry).map_err(not_served)?;
+    workspace.serve_files_of([&entry]).map_err(not_served)?;
     workspace.recover();
     let control = Control::of("undo");
     let undone =

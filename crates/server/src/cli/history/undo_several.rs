@@ -60,7 +60,7 @@ pub(super) fn undo_several(
             conflicts => Err(HistoryError::Failed(words::stands(conflicts, steps.len()))),
         }),
         UndoMode::Do => match show_conflicts(workspace, &steps, out)? {
-            0 => go(workspace, steps, out),
+            0 => go(workspace, &steps, out),
             conflicts => Err(HistoryError::Failed(words::stands(conflicts, steps.len()))),
         },
     }
@@ -90,24 +90,27 @@ fn show_conflicts(
     Ok(against.len())
 }
 
-/// Takes the edits back, one by one. Stops at the first undo that fails.
-fn go(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
-    let many = steps.len();
-    for (done, step) in steps.into_iter().enumerate() {
-        match take_back(workspace, &step.entry) {
-            Ok(undone) => out.write_all(words::undone_of_series(&undone).as_bytes())?,
+/// Takes the edits back, in as few transactions as possible. Stops at the first that fails.
+fn go(workspace: &mut Workspace, steps: &[SeriesStep], out: &mut dyn Write) -> HistoryResult {
+    let mut left = steps;
+    while let Some(next) = left.first() {
+        match take_back(workspace, left) {
+            Ok(undone) => {
+                for undone in &undone {
+                    out.write_all(words::undone_of_series(undone).as_bytes())?;
+                }
+                left = left.get(undone.len()..).unwrap_or_default();
+            }
             Err(error) => {
+                let mut entry = &next.entry;
                 if let SeriesError::Problems(found) = &error {
+                    entry = &found.entry;
                     let problems = worded(workspace, found);
                     out.write_all(words::problems(problems.iter()).as_bytes())?;
                 }
-                let because = failed(workspace, error);
-                return Err(HistoryError::Failed(words::stopped(
-                    &step.entry,
-                    done,
-                    many,
-                    &because.to_string(),
-                )));
+                let (entry, done) = (entry.clone(), steps.len() - left.len());
+                let because = failed(workspace, error).to_string();
+                return Err(HistoryError::Failed(words::stopped(&entry, done, steps.len(), &because)));
             }
         }
     }
@@ -150,10 +153,10 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
         return left(out);
     }
     if many == 1 {
-        return go(workspace, steps, out);
+        return go(workspace, &steps, out);
     }
     match question(&words::confirm(steps.len()), words::CONFIRM, "yn", out)? {
-        Some('y') => go(workspace, steps, out),
+        Some('y') => go(workspace, &steps, out),
         _ => left(out),
     }
 }

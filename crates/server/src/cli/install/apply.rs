@@ -113,7 +113,7 @@ pub(super) fn restore(path: &Path, state: &StateOptions) -> Result<bool, String>
         let stands = |entry: &&Entry| entry.undoes.is_none() && entry.undone_by.is_none();
         let newest = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN);
         let Some(newest) = newest else { return Ok(is_restored) };
-        if workspace.serve_files_of(newest).is_err()
+        if workspace.serve_files_of([newest]).is_err()
             || workspace.undo(&newest.id, Control::of(ORIGIN)).is_err()
         {
             return Ok(false);
