@@ -1,4 +1,4 @@
-//! SHA-256 digests of bytes, and the prefixes by which clients name them.
+//! SHA-256 digests of bytes, and the prefixes of digests that clients send.
 
 use std::fmt;
 use std::ops::Range;
@@ -109,7 +109,8 @@ fn hex<const BYTES: usize>(bytes: [u8; BYTES]) -> [[u8; 2]; BYTES] {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Formatting each byte with `{:02x}` would take a tenth of the time of a small read.
+        // To format each byte with `{:02x}` would cost 10 % of the time that the server needs to read a small
+        // file.
         f.write_str(&String::from_utf8_lossy(hex(self.0).as_flattened()))
     }
 }
@@ -135,7 +136,7 @@ pub struct Hasher {
     every: u64,
 }
 
-/// The maximum number of midstates. Each takes 224 bytes with ring.
+/// The maximum number of midstates in the expected number of bytes. Each takes 224 bytes with ring.
 const MAX_MIDSTATES: u64 = 32;
 /// The minimum distance between midstates, in bytes. To hash fewer bytes again is cheaper than to keep one
 /// more state.
@@ -164,7 +165,8 @@ impl Hasher {
     }
 
     /// Returns a hasher with the same bytes up to the last midstate at or before `offset`, or without bytes
-    /// if there is no such midstate. Add the bytes from there on with [`Hasher::update_at`].
+    /// if there is no such midstate. Then the caller must call [`Hasher::update_at`] with all bytes after the
+    /// midstate. It may begin earlier, since bytes that the hasher has are skipped.
     #[must_use]
     pub fn before(&self, offset: u64) -> Self {
         let kept = (offset / self.every).min(self.midstates.len() as u64);

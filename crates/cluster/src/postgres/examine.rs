@@ -24,8 +24,8 @@ use crate::postgres::session::{self, HostLogin, Running, SessionSettings, open};
 /// The timeout of the examination of one host.
 const BOUND: Duration = Duration::from_secs(8);
 
-/// The oldest server version that has everything that this program uses (`idle_session_timeout`), in the
-/// server's numbering.
+/// The oldest server version that this program can use, in the server's numbering: the first with
+/// `idle_session_timeout`.
 const OLDEST: i32 = 140_000;
 
 /// Examines each host of a database: whether it can be reached and used, and how much data is kept there.
@@ -113,7 +113,8 @@ fn no_session(error: &Error) -> NoSession {
 
 fn of_tls(fault: &rustls::Error) -> NoSession {
     match fault {
-        // The signature counts as bad if another authority with the same name is known.
+        // If a trusted authority has the name of the real issuer, but another key, rustls reports a bad
+        // signature.
         rustls::Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,
         ) => NoSession::UnknownAuthority,
@@ -141,8 +142,8 @@ async fn facts(
     let answered = now();
     let is_pooled = match connected(settings, config.clone(), is_tcp).await {
         Ok((second, _running)) => is_pooled(client, &second).await?,
-        // This is no fault to report here: a server without room for a second connection reports that to the
-        // next client.
+        // Without a second connection, a pooler is not noticed. A server that is full has room for no other
+        // client either, and tells the next one so.
         Err(_) => false,
     };
     let (is_standby, is_read_only) = (row.try_get(2)?, row.try_get(3)?);
@@ -233,7 +234,7 @@ async fn schema(client: &Client, schema: &str) -> Result<SchemaState, Error> {
     })
 }
 
-/// Lists what is missing in a schema of this version.
+/// Lists the tables and the rights that a schema lacks. The schema must have the newest version.
 async fn lacks(client: &Client, schema: &str) -> Result<Vec<SchemaLack>, Error> {
     let statement = "select t.name, p.name, c.oid is null
         from unnest($2::text[]) with ordinality as t (name, number)

@@ -51,6 +51,15 @@ pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
+/// Creates a directory for files that a server reads. The server can be another user, who may not enter a
+/// directory in `TMPDIR`.
+pub(crate) fn readable_directory() -> tempfile::TempDir {
+    let directory = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    directory
+}
+
 impl TestServer {
     /// Returns the server of this process; `None`, with a message, if there is no `PostgreSQL`.
     pub(crate) fn shared() -> Option<&'static Self> {

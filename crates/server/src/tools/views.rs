@@ -1,9 +1,9 @@
-//! The tools that views call, and models do not: they show the story of a past edit, list past edits, and
+//! The tools that only views call, never models. They show the story of a past edit, list past edits, and
 //! take one back. They are not in [`ALL`](super::ALL), and only clients that show views get them.
 //!
-//! The rules of the other tools apply: an edit counts as unknown if one of its files lies outside the roots,
-//! and a view can write only what a tool could write. An edit also counts as unknown if the call does not
-//! have the capability for it.
+//! The rules of the tools for models apply: an edit counts as unknown if one of its files lies outside the
+//! roots, and protected files stay protected. An edit also counts as unknown if the call does not have the
+//! capability for it.
 
 use std::cmp::Reverse;
 
@@ -75,8 +75,8 @@ pub static APP_TOOLS: &[AppTool] = &[
 const DEFAULT_EDITS: u64 = 20;
 const MAX_EDITS: u64 = 100;
 
-/// Whether a process that offers the tools `offered` to models offers the tools for views, too. Without an
-/// editing tool, there is nothing to show.
+/// Whether the tools for views are offered; `offered` is the set of tools for models. Without an editing
+/// tool, there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
@@ -139,8 +139,7 @@ fn take_back(context: &Context, values: &Map<String, Value>, cancel: &Cancel) ->
     Ok(Reply { structured: done.story, story: None, ..done })
 }
 
-/// Returns the id of the edit that a call names, parsed and as text. Fails if the call has no capability for
-/// the edit.
+/// Returns the edit's id in the call, and its text. Fails if the call has no capability for the edit.
 fn permitted<'a>(context: &Context, values: &'a Map<String, Value>) -> Result<(EditId, &'a str), Failure> {
     let text = |name| values.get(name).and_then(Value::as_str);
     let edit_id = text("edit_id").ok_or_else(|| invalid("`edit_id` must be the id of an edit"))?;

@@ -32,8 +32,8 @@ impl Workspace {
         self.roots.away().next().is_some()
     }
 
-    /// Tells whether no directory is served although some were configured, or one was to be served by
-    /// default. Before returning `true`, tries to open the directories whose volume did not answer.
+    /// Tells whether no directory is served, although at least one was configured or is the default. Before
+    /// returning `true`, tries to open the directories whose volume did not answer.
     #[must_use]
     pub fn serves_nothing(&self) -> bool {
         self.roots.are_all_unserved() && {
@@ -68,8 +68,8 @@ impl Workspace {
 
     /// Returns the reason why edits would be refused right now, as far as is known: the volume of a directory
     /// does not answer, or the shared database cannot be reached and is required for edits. Never waits, so a
-    /// health probe can call it often. In a process that has not used the database yet, the first result is
-    /// that the connection is being made.
+    /// health probe can call it often. In a process that has not used a required database yet, the first
+    /// call starts to connect to it, and returns that as the reason.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         if let Some(away) = self.roots.away().next() {
@@ -100,14 +100,15 @@ impl Workspace {
     /// Returns the reasons why a path's text is not allowed: it is relative, contains `..` or U+0000, or, on
     /// Windows, has a name that no file can have. Empty for any other path, even outside the roots.
     ///
-    /// For a relative path, searches for the file that it could mean for this purpose
-    /// ([`suggested`](PathError::NotAbsolute::suggested)).
+    /// For a relative path, the error suggests the files that the client may have meant
+    /// ([`suggested`](PathError::NotAbsolute::suggested)): those that `purpose` allows.
     #[must_use]
     pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
         self.with_likely_files(file_path, purpose, Roots::misspelled(file_path))
     }
 
-    /// Adds to the problems of a path the files that the client may have meant.
+    /// Searches for the files that the client may have meant by a path, and adds them to the problems of this
+    /// path.
     pub(crate) fn with_likely_files(
         &self,
         file_path: &str,

@@ -38,11 +38,11 @@ use crate::workspace::Workspace;
 /// Undos of several edits that are planned, but not made.
 #[derive(Default, Debug)]
 pub struct UndoPlan {
-    /// The history, with an entry for each undo; `None` as long as the plan is empty.
+    /// The kept edits, and an entry for each planned undo. `None` until the first undo is planned.
     history: Option<History>,
     /// The undos, each with the id of its entry in `history`.
     undos: Vec<(Undone, EditId)>,
-    /// The files with these paths once the undos are made; `None` for a path without a file.
+    /// For each path that the undos change, the file that it has once they are made.
     files: PlannedFiles,
     /// The files that the plan changes, as they are on disk.
     on_disk: BTreeMap<PathBuf, (Digest, Encoding)>,
@@ -76,7 +76,8 @@ impl UndoPlan {
         let snapshot = Snapshot { workspace, history: &history, planned: Some(&self.files) };
         let options = EditOptions { dry_run: true, ..options };
         let undone = undo_by(snapshot, id, options, &|entry, edits, options| {
-            // What only the disk can tell, such as permissions, is checked for files as they are now.
+            // If no undo of the plan has changed these files before, a dry run also checks what only the disk
+            // can tell, such as permissions.
             if edits.iter().flat_map(paths).all(|path| !self.files.contains_key(path)) {
                 edit(workspace, edits, options)?;
             }
@@ -100,8 +101,8 @@ impl UndoPlan {
         Ok(())
     }
 
-    /// Makes the planned undos, all or none, in the order in which they were planned. The plan must not be
-    /// empty.
+    /// Makes the changes of all planned undos in one transaction. Then keeps an entry for each undo in the
+    /// history, in the order in which they were planned.
     pub(crate) fn carry_out(
         self,
         workspace: &Workspace,
@@ -154,16 +155,19 @@ impl UndoPlan {
         }
         // A warning of the transaction belongs to the last undo that changed the file.
         for done in done {
-            let of_file = undone.iter_mut().rev().flat_map(|undone| &mut undone.outcome.files);
-            if let Some(file) = of_file.into_iter().find(|file| file.path == done.path) {
-                file.warnings
-                    .extend(done.warnings.into_iter().filter(|warning| *warning != Warning::Removed));
+            let mut files: Vec<&mut Edited> =
+                undone.iter_mut().flat_map(|undone| &mut undone.outcome.files).collect();
+            let of_file = files.iter().rposition(|file| file.path == done.path);
+            if let Some(file) = files.get_mut(of_file.unwrap_or(0)) {
+                let warnings = done.warnings.into_iter();
+                file.warnings.extend(warnings.filter(|warning| *warning != Warning::Removed));
             }
         }
         Ok(undone)
     }
 
-    /// Returns the error of a transaction that was refused: the problems of one of its undos.
+    /// Returns the error of a refused transaction. Of its undos, it has the problems of the last that changes
+    /// one of the files with a problem.
     fn against(&self, workspace: &Workspace, edits: &[Edit<'_>], problems: Vec<EditProblem>) -> UndoError {
         let of_undo = |(undone, _): &(Undone, EditId)| {
             let problem = |problem: &EditProblem| {
@@ -254,7 +258,8 @@ impl UndoPlan {
         if problems.is_empty() { Ok(effect) } else { Err(problems) }
     }
 
-    /// Returns the file that a path of an edit has by now.
+    /// Returns the file that has a path once the planned undos are made; `None` if there is none, or if it
+    /// cannot be read.
     fn present(&self, snapshot: Snapshot<'_>, entry: &Entry, path: &Path) -> Option<PlannedFile> {
         if let Some(planned) = self.files.get(path) {
             return planned.clone();
@@ -266,8 +271,9 @@ impl UndoPlan {
         Some(PlannedFile { state, digest, encoding })
     }
 
-    /// Adds the effect of one edit, except that the file leaves its old path. `file` is the file that the
-    /// edit changes. Returns `None` if the bytes of the file cannot be read.
+    /// Adds the rows and the new file of one edit to the effect. `file` is the file that the edit changes,
+    /// and has left its old path already. Returns `None` if the edit does not fit, or if the bytes of the
+    /// file cannot be read.
     fn change(
         &self,
         snapshot: Snapshot<'_>,
@@ -366,7 +372,7 @@ impl UndoPlan {
         missing
     }
 
-    /// Returns the changes of all files together, and the directories that are to be removed if they are
+    /// Returns, for each file, the sum of its changes, and the directories that are to be removed if they are
     /// empty. Returns `None` if the bytes of a file cannot be read.
     fn changes(&self, snapshot: Snapshot<'_>) -> Option<(Vec<FileChange<'_>>, Vec<PathBuf>)> {
         let mut arrived: HashMap<&Path, (&Path, &PlannedFile)> = HashMap::new();
@@ -397,10 +403,15 @@ impl UndoPlan {
                     Kind::Restore(*digest, splices.clone())
                 };
             } else if let Some(file) = new.remove(&**path) {
-                let old = unchanged(Base::File(path.clone()));
-                let size = with_state(snapshot, &old, &mut |bytes| Ok(Some(bytes.size()))).ok()??;
-                let whole = Splice { at: 0..size, insert: contents(snapshot, file)? };
-                change.kind = Kind::Restore(*digest, SpliceSet::new(vec![whole]).ok()?);
+                change.encoding = file.encoding;
+                change.kind = if file.digest == *digest {
+                    Kind::Keep(*digest)
+                } else {
+                    let old = unchanged(Base::File(path.clone()));
+                    let size = with_state(snapshot, &old, &mut |bytes| Ok(Some(bytes.size()))).ok()??;
+                    let whole = Splice { at: 0..size, insert: contents(snapshot, file)? };
+                    Kind::Restore(*digest, SpliceSet::new(vec![whole]).ok()?)
+                };
             }
             if change.to != path || matches!(change.kind, Kind::Remove(_)) {
                 change.directories = left.iter().filter(|left| path.starts_with(left)).cloned().collect();

@@ -20,14 +20,14 @@ pub struct Entry {
     /// The name that the calling client gives itself; `None` for the command line, and for edits that older
     /// versions kept.
     pub client: Option<String>,
-    /// A text that all edits of one session share; `None` without sessions.
+    /// A text that all edits of one session share; `None` if the edit was not made in a session.
     pub session: Option<String>,
     /// The edit that this one undid, if any.
     pub undoes: Option<EditId>,
     /// Whether this edit is a redo, which is the undo of an undo.
     pub is_redo: bool,
-    /// The edit that undid this one; `None` if this edit is in effect. If this edit was undone and redone
-    /// several times, the last undo.
+    /// The edit that undid this one; `None` if this edit is in effect. If it was undone several times, with
+    /// redos in between, the newest undo.
     pub undone_by: Option<EditId>,
     /// The oldest kept edit of this edit's undo chain, which consists of an edit, its undo, the undo's redo,
     /// and so on.
@@ -56,7 +56,7 @@ impl Entry {
     }
 
     /// Tells whether this edit can be undone, as far as the history knows: no other edit has undone it, and
-    /// it is not an entry for content that recovery kept.
+    /// it is not an entry for displaced content ([`ChangeKind::Displaced`]).
     #[must_use]
     pub fn is_undoable(&self) -> bool {
         self.undone_by.is_none() && self.files.iter().all(|file| file.kind != ChangeKind::Displaced)
@@ -69,9 +69,9 @@ impl Entry {
         if self.files.len() == 2 { self.moved_at(0) } else { None }
     }
 
-    /// Returns the old and the new place of a moved file, if its old place is at this index; `None`
-    /// otherwise. If the edit also changed the file's content, a third item, for that change, follows these
-    /// two.
+    /// Returns the old and the new place of a moved file, if its old place is at this index of `files`;
+    /// `None` otherwise. If the edit also changed the file's content, the next item of `files` is that
+    /// change.
     ///
     /// The history stores a move as a removal and a creation of the same content. Both have the same diff,
     /// which begins with `rename from`. The diff of a real removal or creation cannot begin so, whatever the
@@ -97,8 +97,8 @@ impl Entry {
 /// The change of one file by a past edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EntryFile {
-    /// The name of the file's root, if this machine does not reach the file; several machines then share the
-    /// history, and this machine cannot undo the edit. Otherwise `None`.
+    /// The name of the file's root, if the file is in a root that this machine does not serve. This machine
+    /// cannot undo such an edit, which another machine with the same history made. Otherwise `None`.
     pub root: Option<String>,
     /// The file's absolute path at the time of the edit, without symbolic links. For a file that this machine
     /// does not reach, the name of its root, followed by the path in the root.

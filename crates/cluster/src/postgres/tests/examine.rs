@@ -17,7 +17,7 @@ use crate::postgres::report::{
 };
 use crate::postgres::session::{SessionSettings, open};
 use crate::postgres::url::StateUrl;
-use crate::tests::fixture::{TestServer, unprivileged};
+use crate::tests::fixture::{TestServer, readable_directory, unprivileged};
 
 fn examined(url: &str) -> DatabaseReport {
     let settings = SessionSettings::new(url.parse().unwrap()).unwrap();
@@ -70,9 +70,7 @@ fn what_keeps_a_role_out_is_told_apart() {
 
 #[test]
 fn a_password_that_is_missing_or_another_one_is_told_apart() {
-    let directory = tempfile::tempdir().unwrap();
-    #[cfg(unix)]
-    std::fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let directory = readable_directory();
     let rules = directory.path().join("hba");
     std::fs::write(
         &rules,
@@ -95,13 +93,13 @@ fn a_password_that_is_missing_or_another_one_is_told_apart() {
 #[test]
 #[cfg(unix)]
 fn faults_of_tls_are_told_apart() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = readable_directory();
     let Some((authority, certificate, key)) = certificates(directory.path(), "localhost") else { return };
     let Some(plain) = TestServer::shared() else { return };
     let known = format!("sslrootcert={}", authority.display());
     let of = |port, host: &str, known: &str| format!("postgres://postgres@{host}:{port}/postgres?{known}");
     assert_eq!(refused(&of(plain.port, "localhost", &known)), NoSession::NoTls);
-    let Some(server) = server_with_tls(&directory, &certificate, &key) else { return };
+    let Some(server) = server_with_tls(&certificate, &key) else { return };
     assert!(facts(&of(server.port, "localhost", &known)).has_tls);
     let socket = server.directory().to_str().unwrap().replace('/', "%2F");
     assert!(!facts(&of(server.port, &socket, &known)).has_tls, "a socket needs none");
@@ -225,9 +223,7 @@ fn pool(server: &TestServer, mode: &str) -> Option<Pool> {
         eprintln!("skipped: there is no PgBouncer");
         return None;
     }
-    let directory = tempfile::Builder::new().prefix("pool").tempdir_in("/tmp").unwrap();
-    #[cfg(unix)]
-    std::fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let directory = readable_directory();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let settings = directory.path().join("pool.ini");
     std::fs::write(

@@ -14,7 +14,7 @@ use crate::postgres::migrations::{MARK, MIGRATIONS, TABLES};
 use crate::postgres::pool::process;
 use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
-use crate::tests::fixture::TestServer;
+use crate::tests::fixture::{TestServer, readable_directory};
 
 pub(super) fn database(url: StateUrl) -> Database {
     Database::new(SessionSettings::new(url).unwrap().into(), Observer::default())
@@ -309,17 +309,12 @@ pub(super) fn certificates(
     Some((authority, certificate, key))
 }
 
-/// Starts a server that uses TLS with these files in a directory.
+/// Starts a server that uses TLS with these files.
 #[cfg(unix)]
-pub(super) fn server_with_tls(
-    directory: &tempfile::TempDir,
-    certificate: &std::path::Path,
-    key: &std::path::Path,
-) -> Option<TestServer> {
+pub(super) fn server_with_tls(certificate: &std::path::Path, key: &std::path::Path) -> Option<TestServer> {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
     if crate::tests::fixture::is_root() {
         std::os::unix::fs::chown(key, Some(65534), Some(65534)).unwrap();
     }
@@ -335,9 +330,9 @@ pub(super) fn server_with_tls(
 #[test]
 #[cfg(unix)]
 fn with_tls_the_server_must_have_the_name_and_be_known() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = readable_directory();
     let Some((authority, certificate, key)) = certificates(directory.path(), "localhost") else { return };
-    let Some(server) = server_with_tls(&directory, &certificate, &key) else { return };
+    let Some(server) = server_with_tls(&certificate, &key) else { return };
     let url = |host: &str, rest: &str| {
         format!("postgres://postgres@{host}:{}/postgres?{rest}", server.port).parse::<StateUrl>().unwrap()
     };
