@@ -196,7 +196,14 @@ fn install_takes_over_nothing_harmful_from_a_project() {
         plant(&home, claude, &["old", "--strict", "mcp-text-editor", "--protect", "*.lock", "."], &json!({}));
     home.succeed(&["install", "claude-code", "--project", ".", "--unprotect", ".git", "--history-days", "9"]);
     let text = home.masked(&std::fs::read_to_string(file).unwrap());
-    insta::assert_snapshot!(text, @r#"{"mcpServers":{"text-editor":{"command":"$PROGRAM","args":["--protect", "*.lock", "--unprotect=.git", "--history-days=9", "."], "type": "stdio", "alwaysLoad": true}}}"#);
+    insta::assert_snapshot!(text, @r#"
+    {"mcpServers":{"text-editor":{
+          "command":"$PROGRAM",
+          "args":["--protect", "*.lock", "--unprotect=.git", "--history-days=9", "."],
+          "type": "stdio",
+          "alwaysLoad": true
+        }}}
+    "#);
 }
 
 #[test]
