@@ -1,10 +1,9 @@
-//! Changes TOML: a new table is added after all others, a table is removed with its lines, and a value is
-//! changed in place.
+//! Changes TOML: a new table is added after all others, and a value is changed in place.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
-use toml_edit::{Document, DocumentMut, Item, TableLike};
+use toml_edit::{Document, DocumentMut, Item, RawString, TableLike};
 
 use super::config_error::{ConfigError, bound, line_and_column};
 
@@ -38,28 +37,29 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Co
     }
 }
 
-/// Removes the value at `path`.
+/// Removes the value at `path`. What stands before a table's header stays, too, as it may be another's.
 pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, ConfigError> {
+    let Some((key, above)) = path.split_last() else { return Err(ConfigError::NotSafe) };
     let document = parse(text)?;
     let found = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
-    let Some(found) = found else { return Ok(text.to_owned()) };
-    let mut headers = Vec::new();
-    headers_of(document.as_item(), &mut headers);
-    let mut ours = Vec::new();
-    headers_of(found, &mut ours);
-    if let Some(first) = ours.iter().min().filter(|_| found.is_table() && is_whole(found)) {
-        let next = headers.iter().filter(|start| *start > first && !ours.contains(start)).min();
-        // The lines can be cut out only if no other table's header lies between the headers of this table.
-        if ours.iter().all(|start| next.is_none_or(|next| start < next)) {
-            return Ok(without_lines(text, *first, next.copied()));
-        }
-    }
+    let header = found.and_then(Item::as_table).filter(|table| !table.is_implicit() && !table.is_dotted());
+    let header = header.and_then(|table| {
+        let prefix = table.decor().prefix().and_then(RawString::span).unwrap_or_default();
+        Some((table.span()?.start, prefix.len()))
+    });
     let mut document = document.into_mut();
-    let Some((key, above)) = path.split_last() else { return Err(ConfigError::NotSafe) };
     if let Some(table) = table_at(&mut document, above) {
         table.remove(key);
     }
-    Ok(document.to_string())
+    let new = document.to_string();
+    let cut = header.and_then(|(start, prefix)| {
+        Some((text.get(..start)?, new.strip_prefix(text.get(..start.checked_sub(prefix)?)?)?))
+    });
+    let Some((before, after)) = cut else { return Ok(new) };
+    // The blank line that was added before the table is removed, too, if it is still there.
+    let is_apart = before.ends_with("\n\n") && (after.is_empty() || after.starts_with('\n'));
+    let before = if is_apart { before.strip_suffix('\n').unwrap_or(before) } else { before };
+    Ok(format!("{before}{after}"))
 }
 
 fn parse(text: &str) -> Result<Document<&str>, ConfigError> {
@@ -99,64 +99,15 @@ fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, ConfigEr
     Ok(new)
 }
 
-/// Returns the text without the lines of a table that begins at an offset, up to the next table. Comments
-/// directly before the next table belong to the next table, and stay.
-fn without_lines(text: &str, start: usize, next: Option<usize>) -> String {
-    let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
-    let table = rest.get(..next.map_or(rest.len(), |next| next - start)).unwrap_or_default();
-    let mut kept = table.len();
-    for line in table.split_inclusive('\n').rev() {
-        if !(line.trim().is_empty() || line.trim_start().starts_with('#')) {
-            break;
-        }
-        kept -= line.len();
-    }
-    let after = rest.get(kept..).unwrap_or_default();
-    // The blank line that was added before the table is removed, too, if it is still there.
-    let is_apart = before.ends_with("\n\n") && (after.is_empty() || after.starts_with('\n'));
-    let before = if is_apart { before.strip_suffix('\n').unwrap_or(before) } else { before };
-    format!("{before}{after}")
-}
-
-/// Collects the offsets at which the headers of an item, and of the items in it, begin.
-fn headers_of(item: &Item, found: &mut Vec<usize>) {
-    match item {
-        Item::Table(table) => {
-            if let (Some(span), false) = (table.span(), table.is_implicit() || table.is_dotted()) {
-                found.push(span.start);
-            }
-            table.iter().for_each(|(_, inner)| headers_of(inner, found));
-        }
-        Item::ArrayOfTables(tables) => {
-            for table in tables {
-                found.extend(table.span().map(|span| span.start));
-                table.iter().for_each(|(_, inner)| headers_of(inner, found));
-            }
-        }
-        Item::None | Item::Value(_) => {}
-    }
-}
-
-/// Tells whether a table has a header of its own.
-fn is_whole(item: &Item) -> bool {
-    item.as_table().is_some_and(|table| !table.is_implicit() && !table.is_dotted())
-}
-
 fn written(value: &Value) -> Result<toml_edit::Value, ConfigError> {
     Ok(match value {
         Value::Bool(flag) => (*flag).into(),
         Value::String(text) => text.as_str().into(),
         Value::Number(number) => number.as_i64().ok_or(ConfigError::NotSafe)?.into(),
-        Value::Array(items) => {
-            let items: Result<toml_edit::Array, ConfigError> = items.iter().map(written).collect();
-            items?.into()
-        }
+        Value::Array(items) => items.iter().map(written).collect::<Result<toml_edit::Array, _>>()?.into(),
         Value::Object(fields) => {
-            let mut table = toml_edit::InlineTable::new();
-            for (key, value) in fields {
-                table.insert(key, written(value)?);
-            }
-            table.into()
+            let fields = fields.iter().map(|(key, value)| Ok((key.as_str(), written(value)?)));
+            fields.collect::<Result<toml_edit::InlineTable, ConfigError>>()?.into()
         }
         Value::Null => return Err(ConfigError::NotSafe),
     })
