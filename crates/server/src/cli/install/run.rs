@@ -174,49 +174,45 @@ impl Installation<'_> {
         Ok(lines)
     }
 
-    /// Removes the entry. If the file has not changed otherwise, undoes the edits that wrote the entry, which
-    /// restores the file exactly. Otherwise removes only the entry.
+    /// Removes the entry and the items.
     fn remove(&self, files: &[PathBuf], items: &[Item], out: &mut impl Write) -> Result<(), InstallError> {
         let Self { request, client, env, state } = *self;
-        let planned = |restored: &[PathBuf]| -> Result<Plan<'_>, InstallError> {
-            let mut plan = Plan { state, files: Vec::new() };
-            for file in files.iter().filter(|file| !restored.contains(file)) {
-                plan.change(file, &|| None, |text| {
-                    let text = merge::remove(text, client, env, request.is_forced)?;
-                    Ok((text, format!("{} is taken out", client.place())))
-                })?;
-            }
-            for item in items.iter().filter(|item| !restored.contains(&item.file)) {
-                let what = || format!("{} in {} is taken out", item.item, item.path.join("."));
-                plan.change(&item.file, &|| None, |text| Ok((merge::without(text, item)?, what())))?;
-            }
-            Ok(plan)
-        };
-        let mut restored = Vec::new();
-        if !request.is_dry_run {
-            for Planned { file, .. } in planned(&[])?.files.into_iter().filter(Planned::changes) {
-                // The content of a file before the first edit by `install` stays, even if it looks like an
-                // entry of `install`.
-                if apply::restore(&file, state).map_err(InstallError::Failed)? {
-                    writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
-                    restored.push(file);
-                }
-            }
+        let mut plan = Plan { state, files: Vec::new() };
+        for file in files {
+            plan.change(file, &|| None, |text| {
+                let text = merge::remove(text, client, env, request.is_forced)?;
+                Ok((text, format!("{} is taken out", client.place())))
+            })?;
         }
-        if !self.carry_out(&planned(&restored)?, out)? && restored.is_empty() {
+        for item in items {
+            let what = || format!("{} in {} is taken out", item.item, item.path.join("."));
+            plan.change(&item.file, &|| None, |text| Ok((merge::without(text, item)?, what())))?;
+        }
+        if !self.carry_out(&plan, out)? {
             writeln!(out, "{}: there is no entry {} to take out", client.program, client.place())?;
         }
         Ok(())
     }
 
-    /// Writes the planned changes, and reports them. Returns whether there were any.
+    /// Writes the planned changes, and reports them. Returns whether there were any. A removal undoes the
+    /// edits that wrote the entry if the file has not changed otherwise, which restores the file exactly.
     fn carry_out(&self, plan: &Plan<'_>, out: &mut impl Write) -> Result<bool, InstallError> {
         let Self { request, client, state, .. } = *self;
         let mut wrote = false;
-        for Planned { file, found, text, what } in plan.files.iter().filter(|planned| planned.changes()) {
+        for Planned { file, found, text, what } in
+            plan.files.iter().filter(|planned| !planned.what.is_empty())
+        {
+            let path = on_one_line(&file.to_string_lossy());
+            wrote = true;
+            if request.is_removal
+                && !request.is_dry_run
+                && apply::restore(file, state).map_err(InstallError::Failed)?
+            {
+                writeln!(out, "{}: {path} is as it was before", client.program)?;
+                continue;
+            }
             let origin = if request.is_removal { apply::REMOVAL } else { apply::ORIGIN };
             let done = apply::write(file, found.as_ref(), text, state, origin, request.is_dry_run)?;
-            let path = shown(file);
             if request.is_dry_run {
                 writeln!(out, "{}: would write {path}\n{}", client.program, on_lines(done.diff.trim_end()))?;
             } else {
@@ -225,7 +221,6 @@ impl Installation<'_> {
                     writeln!(out, "  mcp-text-editor undo {id} takes it back")?;
                 }
             }
-            wrote = true;
         }
         Ok(wrote)
     }
@@ -238,12 +233,6 @@ struct Planned {
     text: String,
     /// The changes, for people.
     what: Vec<String>,
-}
-
-impl Planned {
-    fn changes(&self) -> bool {
-        !self.what.is_empty()
-    }
 }
 
 /// The planned changes of all files.
@@ -317,11 +306,6 @@ fn by_hand(why: String, added: Option<String>) -> InstallError {
             added: format!("By hand, this is to be added:\n{}\n", added.trim_end()),
         },
     }
-}
-
-/// Returns a path, escaped to one line.
-fn shown(path: &Path) -> String {
-    on_one_line(&path.to_string_lossy())
 }
 
 /// Returns the shortest name of a set of tools that `--tools` takes.
