@@ -106,7 +106,8 @@ fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Rep
     if let Some(ToolSearch { name, switch, unless, at_once }) = client.search {
         let hides =
             format!("{} hides tools behind {name} until the model searches; {switch}", client.program);
-        let due = unless.and_then(|member| Some((member, client.member(member, &Words::default())?)));
+        let due =
+            unless.and_then(|member| Some((member, client.members(&Words::default(), None).remove(member)?)));
         match (due, at_once) {
             (Some((member, value)), _) if there.get(member) == Some(&value) => report
                 .notes
@@ -145,7 +146,7 @@ fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, 
         client.program
     );
     for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
-        if let Some(due) = client.member(name, own).filter(|due| there.get(name) != Some(due)) {
+        if let Some(due) = client.members(own, None).remove(name).filter(|due| there.get(name) != Some(due)) {
             // `install` adds missing members, and does not change what a person has written.
             let is_added = entry.scope.is_written && !own.start.is_empty() && there.get(name).is_none();
             let set = format!("set `{name}` to {due} in the entry");

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::{GuardedRange, Patch};
 use mcp_text_editor_core::show::Budget;
-use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspace, path_in_history};
+use mcp_text_editor_store::{
+    Change, Control, Entry, FileEdit, Outcome, ReadFile, Workspace, path_in_history,
+};
 use serde_json::Value;
 
 use super::config_error::LONGEST;
@@ -30,15 +32,6 @@ pub(super) struct Configuration {
     /// The content of the file, with `\n` as its line ends.
     pub(super) text: String,
     digest: Digest,
-}
-
-/// The result of writing a configuration.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Written {
-    /// The id of the edit, for an undo; `None` if the history does not keep the edit.
-    pub(super) edit_id: Option<String>,
-    /// The diff of a dry run.
-    pub(super) diff: String,
 }
 
 /// Reads and parses a configuration; `None` if the file does not exist. The error says why the file cannot be
@@ -77,7 +70,7 @@ pub(super) fn write(
     state: &StateOptions,
     origin: &str,
     is_dry_run: bool,
-) -> Result<Written, InstallError> {
+) -> Result<Outcome, InstallError> {
     let workspace = open(path, state).map_err(InstallError::Failed)?;
     let file_path = text_of(path).map_err(InstallError::Failed)?;
     let patches;
@@ -92,13 +85,11 @@ pub(super) fn write(
     };
     let control = Control::of(origin);
     let done = if is_dry_run { workspace.plan(&[edit], control) } else { workspace.apply(&[edit], control) };
-    let done = done.map_err(|error| {
+    done.map_err(|error| {
         let why = format!("{file_path} is not written: {error}");
         let is_changed = read(path, state).is_ok_and(|now| now.as_ref() != found);
         if is_changed { InstallError::Changed(why) } else { InstallError::Failed(why) }
-    })?;
-    let diff = done.files.into_iter().filter_map(|file| file.diff).collect();
-    Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
+    })
 }
 
 /// Undoes the newest edits of a configuration, back to the first one that `install` did not make. Returns

@@ -10,9 +10,10 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::config_error::at;
-use super::entry::{Destination, Words};
+use super::entry::{Target, Words};
 use super::environment::{Environment, System, below};
 use super::syntax::Syntax;
+use crate::config::ToolSet;
 use crate::render::escape::on_one_line;
 
 /// The name of the server in every configuration.
@@ -375,22 +376,22 @@ impl Client {
         })
     }
 
-    /// Returns the members of an entry; none if the client has no entries for such a destination.
-    pub(crate) fn members(&self, destination: Destination<'_>) -> Map<String, Value> {
-        let template = match destination {
-            Destination::Program(_) => Some(&self.stdio),
-            Destination::Server(_) => self.http.as_ref(),
-        };
+    /// Returns the members of an entry that starts a program by these words or, if `target` is given, leads
+    /// to a server over HTTP. There are none if the client has no such entries.
+    pub(crate) fn members(&self, words: &Words, target: Option<&Target>) -> Map<String, Value> {
+        let all = words.all();
+        let template = target.map_or(Some(&self.stdio), |_| self.http.as_ref());
         let fill = |(name, template): (&String, &Value)| {
-            let value = match (template.as_str().unwrap_or(name), destination) {
-                ("PROGRAM", Destination::Program(words)) => {
-                    json!(words.all().first().map_or("", |word| word))
+            let value = match (template.as_str().unwrap_or(name), target) {
+                ("PROGRAM", None) => json!(all.first()),
+                ("ARGUMENTS", None) => json!(all.get(1..)),
+                ("WORDS", None) => json!(all),
+                ("TOOLS", _) => {
+                    let tools = words.tools.as_deref().filter(|_| target.is_none()).unwrap_or("default");
+                    tools.parse::<ToolSet>().unwrap_or_default().to_string().split(',').collect()
                 }
-                ("ARGUMENTS", Destination::Program(words)) => words.all().into_iter().skip(1).collect(),
-                ("WORDS", Destination::Program(words)) => json!(words.all()),
-                ("TOOLS", _) => destination.tools().to_string().split(',').collect(),
-                ("URL", Destination::Server(target)) => json!(target.url),
-                ("NAME" | "headers", Destination::Server(target)) => {
+                ("URL", Some(target)) => json!(target.url),
+                ("NAME" | "headers", Some(target)) => {
                     let filled = template.to_string().replace("NAME", target.token_env.as_ref()?);
                     serde_json::from_str(&filled).ok()?
                 }
@@ -401,14 +402,9 @@ impl Client {
         template.into_iter().flatten().filter_map(fill).collect()
     }
 
-    /// Returns a member of an entry that starts a program.
-    pub(crate) fn member(&self, name: &str, words: &Words) -> Option<Value> {
-        self.members(Destination::Program(words)).remove(name)
-    }
-
-    /// Returns a configuration that has only the entry, for a person who adds the entry by hand.
-    pub(crate) fn alone(&self, destination: Destination<'_>) -> String {
-        let entry = Value::Object(self.members(destination));
+    /// Returns a configuration that has only the entry with these members, for a person who adds it by hand.
+    pub(crate) fn alone(&self, members: Map<String, Value>) -> String {
+        let entry = Value::Object(members);
         self.syntax.set("", &self.entry(), &entry).unwrap_or_else(|_| entry.to_string())
     }
 
@@ -440,15 +436,14 @@ fn suggested(typed: &str) -> Vec<&'static Client> {
     };
     let is_within = |one: &str, other: &str| one.len() >= SHORTEST && other.contains(one);
     let is_slip = |name: &str| strsim::damerau_levenshtein(&typed, name) <= (name.len() / 4).max(1);
-    let found = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static Client> {
-        CLIENTS.iter().filter(|client| is_meant(client)).collect()
+    let tier = |client: &Client| match all(client) {
+        _ if names(client).contains(&typed) => 0,
+        all if all.iter().any(|name| is_within(name, &typed) || is_within(&typed, name)) => 1,
+        all if typed.len() >= SHORTEST && all.iter().any(|name| is_slip(name)) => 2,
+        _ => 3,
     };
-    let tiers = [
-        found(&|client| names(client).contains(&typed)),
-        found(&|client| all(client).iter().any(|name| is_within(name, &typed) || is_within(&typed, name))),
-        found(&|client| typed.len() >= SHORTEST && all(client).iter().any(|name| is_slip(name))),
-    ];
-    tiers.into_iter().find(|tier| !tier.is_empty()).unwrap_or_default()
+    let best = CLIENTS.iter().map(tier).min().unwrap_or_default();
+    CLIENTS.iter().filter(|client| best < 3 && tier(client) == best).collect()
 }
 
 fn plain(name: &str) -> String {

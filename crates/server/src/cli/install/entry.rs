@@ -9,7 +9,6 @@ use hyper::Uri;
 
 use super::environment::{Environment, is_same_file};
 use crate::cli::args::Arguments;
-use crate::config::ToolSet;
 
 /// The words of an entry that starts this server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -284,25 +283,5 @@ impl Target {
             ),
             _ => Ok(Self { url, token_env }),
         }
-    }
-}
-
-/// The program or server to which an entry leads.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Destination<'a> {
-    /// A program that the client starts.
-    Program(&'a Words),
-    /// A server over HTTP.
-    Server(&'a Target),
-}
-
-impl Destination<'_> {
-    /// Returns the tools that the destination offers, as far as the entry says so.
-    pub(crate) fn tools(self) -> ToolSet {
-        let named = match self {
-            Self::Program(words) => words.tools.as_deref(),
-            Self::Server(_) => None,
-        };
-        named.unwrap_or("default").parse().unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::clients::{Client, TokenForm};
-use super::entry::{Destination, Target};
+use super::entry::{Target, Words};
 use super::request::InstallError;
 
 /// The names of the members in which clients have a URL.
@@ -33,7 +33,7 @@ pub(super) fn check(client: &Client, files: &[PathBuf], target: &Target) -> Resu
         (Some(TokenForm::Literal), Some(_)) => {
             let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
             let files = files.join(" and ");
-            let added = client.alone(Destination::Server(target));
+            let added = client.alone(client.members(&Words::default(), Some(target)));
             Err(InstallError::ByHand {
                 why: format!(
                     "{program} puts no variable into a header, so that the token itself has to stand in {files}; this program writes no \

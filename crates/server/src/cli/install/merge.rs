@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::clients::{Client, Item, NAME, WorkingDirectory};
 use super::config_error::{ConfigError, at};
-use super::entry::{Destination, EntryServer, Target, Words};
+use super::entry::{EntryServer, Target, Words};
 use super::environment::Environment;
 use super::http::{RemoteEntry, URLS, is_as_written};
 use super::json;
@@ -91,10 +91,6 @@ impl DesiredEntry<'_> {
         words
     }
 
-    fn destination<'b>(&'b self, words: &'b Words) -> Destination<'b> {
-        self.target.map_or(Destination::Program(words), Destination::Server)
-    }
-
     /// Whether the new entry replaces an existing member of this name. Other members are only added if they
     /// are missing.
     fn owns(&self, name: &str) -> bool {
@@ -108,7 +104,7 @@ impl DesiredEntry<'_> {
 
     /// Returns the entry as text, for a person who adds it by hand.
     pub(super) fn by_hand(&self) -> String {
-        self.client.alone(self.destination(&self.words(None)))
+        self.client.alone(self.client.members(&self.words(None), self.target))
     }
 
     /// Checks that the rest of a project's entry, apart from what the person typed, may be kept without
@@ -163,7 +159,7 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
         (own, kept) = (None, None);
     }
     let words = wanted.words(own);
-    let mut members = client.members(wanted.destination(&words));
+    let mut members = client.members(&words, wanted.target);
     if wanted.target.is_none() {
         if words.directories.is_empty()
             && client.starts == WorkingDirectory::Anywhere

@@ -214,7 +214,8 @@ impl Installation<'_> {
             let origin = if request.is_removal { apply::REMOVAL } else { apply::ORIGIN };
             let done = apply::write(file, found.as_ref(), text, state, origin, request.is_dry_run)?;
             if request.is_dry_run {
-                writeln!(out, "{}: would write {path}\n{}", client.program, on_lines(done.diff.trim_end()))?;
+                let diff: String = done.files.into_iter().filter_map(|file| file.diff).collect();
+                writeln!(out, "{}: would write {path}\n{}", client.program, on_lines(diff.trim_end()))?;
             } else {
                 writeln!(out, "{}: wrote {path}\n  {}", client.program, what.join("\n  "))?;
                 if let Some(id) = done.edit_id {
