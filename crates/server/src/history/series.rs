@@ -2,6 +2,7 @@
 //! restrict it.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use mcp_text_editor_store::{
     Control, EditId, EditProblem, Entry, NotKept, Reason, StoreError, UndoError, UndoPlan, UndoProblems,
@@ -54,6 +55,9 @@ pub enum SeriesError {
 #[derive(Debug)]
 pub struct SeriesPlan {
     entries: std::vec::IntoIter<Entry>,
+    /// Edits that were checked, at least one of each root: an older edit can find their files in another
+    /// root.
+    served: Vec<Entry>,
     undos: UndoPlan,
 }
 
@@ -67,15 +71,28 @@ impl SeriesPlan {
         if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
             return Err(SeriesError::Unknown(unknown.clone()));
         }
-        Ok(Self { entries: entries.into_iter(), undos: UndoPlan::default() })
+        Ok(Self { entries: entries.into_iter(), served: Vec::new(), undos: UndoPlan::default() })
     }
 
     /// Checks the next edit; `None` after the last one.
     pub fn next(&mut self, workspace: &mut Workspace) -> Result<Option<SeriesStep>, SeriesError> {
         let Some(entry) = self.entries.next() else { return Ok(None) };
-        let undo = serve(workspace, [&entry]).and_then(|()| plan_undo(workspace, &mut self.undos, &entry));
+        let served = serve(workspace, self.served.iter().chain([&entry]));
+        let undo = served.and_then(|()| plan_undo(workspace, &mut self.undos, &entry));
         let against = match undo {
-            Ok(()) => None,
+            Ok(()) => {
+                let roots = |entry: &Entry| -> HashSet<_> {
+                    entry
+                        .files
+                        .iter()
+                        .map(|file| (file.root_directory(), file.path.parent().map(Path::to_owned)))
+                        .collect()
+                };
+                if !self.served.iter().any(|served| roots(&entry).is_subset(&roots(served))) {
+                    self.served.push(entry.clone());
+                }
+                None
+            }
             Err(SeriesError::Problems(found)) => Some(*found),
             Err(SeriesError::Store(error)) => {
                 let problems = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];

@@ -217,6 +217,7 @@ fn without_files(story: &mut Value) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::mpsc;
     use std::time::Duration;
 
@@ -251,5 +252,25 @@ mod tests {
             });
         }
         assert!(!root.path().join("a").exists() && !root.path().join("b").exists());
+    }
+
+    #[test]
+    fn a_file_that_moved_to_another_root_is_found_there() {
+        let [one, other, state] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+        let roots = [one.path(), other.path()].map(|root| root.canonicalize().unwrap());
+        let builder =
+            WorkspaceBuilder::default().root(&roots[0]).root(&roots[1]).state_directory(state.path());
+        let workspace = builder.history(HistorySettings::default()).build().unwrap();
+        let [from, to] = [roots[0].join("a"), roots[1].join("b")];
+        let apply = |path: &Path, change| {
+            let edit = FileEdit::new(path.to_str().unwrap(), change);
+            workspace.apply(&[edit], Control::of("test")).unwrap().edit_id.unwrap()
+        };
+        let first = apply(&from, Change::Create("text\n"));
+        let moved = apply(&from, Change::Move { to: to.to_str().unwrap(), patches: &[] });
+        let past = Past::new(workspace, EditFilter::default(), Vec::new());
+        let request = TakeBack { which: Which::These(vec![first, moved]), is_dry_run: false };
+        let taken = take_back(&past, &request, &mut |_, _| true).unwrap();
+        assert!(taken.is_free && !from.exists() && !to.exists(), "{taken:?}");
     }
 }

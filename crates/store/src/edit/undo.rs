@@ -188,7 +188,7 @@ pub(super) fn told_apart(
     let later_edit = |later: Entry, path: Option<&Path>, now: Option<Digest>| {
         let left_it_so = path.is_some_and(|path| later.left_at(path) == now);
         let entry = Some(later).filter(|later| is_in_roots(snapshot.workspace, later));
-        LaterEdit { entry: entry.filter(|later| !later.id.is_planned()), left_it_so }
+        LaterEdit { entry, left_it_so }
     };
     let path_of = |file: usize| entry.files.get(file).map(|file| file.path.as_path());
     let mut others = Vec::new();
@@ -214,6 +214,12 @@ pub(super) fn told_apart(
             Some(LaterEdit { entry, left_it_so: true })
         } else {
             let later = path.and_then(|path| snapshot.history.later(&entry.id, path, now).ok().flatten());
+            let later = match later {
+                Some(planned) if planned.id.is_planned() => {
+                    path.and_then(|path| newest(snapshot, &entry, path))
+                }
+                later => later,
+            };
             later.map(|later| later_edit(later, path, now))
         };
         // If that later edit is undone, the file again has the content that the edit to undo left.
@@ -246,6 +252,16 @@ pub(super) fn told_apart(
     let together =
         if is_known { together(present, &entry, &conflicts).unwrap_or_default() } else { Vec::new() };
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others, together }))
+}
+
+/// Returns the newest edit of a path after `entry`, other than those whose undos are planned.
+fn newest(snapshot: Snapshot<'_>, entry: &Entry, path: &Path) -> Option<Entry> {
+    let filter = Filter::of_path(Some(path));
+    let planned = |edit: &Entry| edit.id.is_planned();
+    let planned = snapshot.history.find(&filter, usize::MAX, &planned).ok()?;
+    let is_left = |edit: &Entry| planned.iter().all(|planned| planned.undoes.as_ref() != Some(&edit.id));
+    let newest = snapshot.workspace.history.find(&filter, 1, &|edit| is_left(edit)).ok()?.pop();
+    newest.filter(|newest| newest.id != entry.id)
 }
 
 /// The maximum number of edits in [`UndoProblems::together`].

@@ -18,7 +18,7 @@ use mcp_text_editor_core::resolve::{Plan, SpliceInfo};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
-use mcp_text_editor_core::splice::{Splice, SpliceSet};
+use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::access::windows_paths::in_diff;
 use crate::commit::made::remove_directories;
@@ -376,11 +376,11 @@ impl UndoPlan {
     /// empty. Returns `None` if the bytes of a file cannot be read.
     fn changes(&self, snapshot: Snapshot<'_>) -> Option<(Vec<FileChange<'_>>, Vec<PathBuf>)> {
         let mut arrived: HashMap<&Path, (&Path, &PlannedFile)> = HashMap::new();
-        let mut new: BTreeMap<&Path, &PlannedFile> = BTreeMap::new();
+        let mut new: Vec<(&Path, &PlannedFile)> = Vec::new();
         for (path, file) in self.files.iter().filter_map(|(path, file)| Some((path, file.as_ref()?))) {
             match &file.state.base {
                 Base::File(origin) => drop(arrived.insert(origin, (path, file))),
-                Base::Removed(..) => drop(new.insert(path, file)),
+                Base::Removed(..) => new.push((path, file)),
             }
         }
         let mut changes = Vec::new();
@@ -401,16 +401,6 @@ impl UndoPlan {
                     Kind::Keep(*digest)
                 } else {
                     Kind::Restore(*digest, splices.clone())
-                };
-            } else if let Some(file) = new.remove(&**path) {
-                change.encoding = file.encoding;
-                change.kind = if file.digest == *digest {
-                    Kind::Keep(*digest)
-                } else {
-                    let old = unchanged(Base::File(path.clone()));
-                    let size = with_state(snapshot, &old, &mut |bytes| Ok(Some(bytes.size()))).ok()??;
-                    let whole = Splice { at: 0..size, insert: contents(snapshot, file)? };
-                    Kind::Restore(*digest, SpliceSet::new(vec![whole]).ok()?)
                 };
             }
             if change.to != path || matches!(change.kind, Kind::Remove(_)) {

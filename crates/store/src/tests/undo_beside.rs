@@ -471,3 +471,21 @@ proptest! {
         worlds.iter().for_each(assert_clean);
     }
 }
+
+/// The file that the edit created is another one than the file that it removed.
+#[test]
+fn another_name_of_a_file_that_goes_keeps_its_bytes() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    let steps = [FileStep::Remove(0), FileStep::Create(0)];
+    let ids: Vec<_> = steps.iter().filter_map(|step| make_step(&world, 0, step)).collect();
+    let created = world.content("@/root/a");
+    std::fs::hard_link(world.path("@/root/a"), world.path("@/root/second")).unwrap();
+    let mut plan = UndoPlan::default();
+    for id in ids.iter().rev() {
+        plan.add(&world.workspace, id, options("undo")).unwrap();
+    }
+    plan.carry_out(&world.workspace, options("undo")).unwrap();
+    assert_eq!((world.content("@/root/a"), world.content("@/root/second")), ("one\n".to_owned(), created));
+    assert_clean(&world);
+}
