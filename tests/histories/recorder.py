@@ -654,7 +654,10 @@ class World:
         if group.name != "log":
             operation["told"] = {self.short(file["file_path"]): file["file_hash"] for file in reply["files"] if "file_hash" in file}
         if operation["what"] == "undo":
-            operation["entries"] = [beside(one, reply["files"], self.short) for one in operation["entries"]]
+            entries = [beside(one, reply["files"], self.short) for one in operation["entries"]]
+            # A file that comes back where a file with later edits leaves asks for no content either.
+            left = {one["path"] for one in entries if one["effect"] == "keep" and one["guard"] == "there"}
+            operation["entries"] = [one | {"guard": "there"} if one["path"] in left and "set" in one["effect"] else one for one in entries]
         group.operations.append(operation | {"outcome": "ok"})
         if reply.get("edit_id") and operation["what"] != "undo" and (back := turned(operation["entries"], operation["told"])):
             group.made.append((reply["edit_id"], back))
