@@ -49,7 +49,7 @@ pub fn doctor(
         let scopes = scopes(client, env, project, &|path, syntax| read(path, syntax).ok().flatten());
         let files: Vec<(&Scope, Result<Value, String>)> = scopes
             .iter()
-            .filter_map(|scope| Some((scope, said(client, scope, &read).transpose()?)))
+            .filter_map(|scope| Some((scope, configuration(client, scope, &read).transpose()?)))
             .collect();
         let entries: Vec<(&Scope, &Value)> = files
             .iter()
@@ -122,7 +122,11 @@ fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, 
 }
 
 /// Reads the file of a scope; `None` if there is none. The error says why it cannot be read.
-fn said(client: &Client, scope: &Scope, read: &ReadConfiguration<'_>) -> Result<Option<Value>, String> {
+fn configuration(
+    client: &Client,
+    scope: &Scope,
+    read: &ReadConfiguration<'_>,
+) -> Result<Option<Value>, String> {
     if let (Holder::Project, Some(directory)) = (scope.holder, &scope.directory) {
         project_allowlist::inside(directory, &scope.file)?;
     }

@@ -66,7 +66,7 @@ const TOML: &[&str] = &[
     "[[list]]\na = 1\n\n[[list]]\na = 2\n",
 ];
 
-/// Removes blanks and line ends, of which those near an entry in JSON may change.
+/// Removes all white space. A change of JSON may also change the white space next to the entry.
 fn without_blanks(text: &str) -> String {
     text.split_whitespace().collect()
 }
