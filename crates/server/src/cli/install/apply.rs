@@ -8,7 +8,7 @@ use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::{GuardedRange, Patch};
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_store::{
-    Change, Control, Entry, FileEdit, Outcome, ReadFile, Workspace, path_in_history,
+    Change, Control, Entry, FileEdit, Outcome, ReadFile, UndoPlan, Workspace, path_in_history,
 };
 use serde_json::Value;
 
@@ -92,25 +92,20 @@ pub(super) fn write(
     })
 }
 
-/// Undoes the newest edits of a configuration, back to the first one that `install` did not make. Returns
-/// whether the file then is as it was before these edits; false also if there were no such edits, or other
-/// programs have changed the file.
+/// Undoes the newest edits of a configuration, back to the first one that `install` did not make, all or
+/// none. Returns whether the file then is as it was before these edits; false also if there were no such
+/// edits, or other programs have changed the file.
 pub(super) fn restore(path: &Path, state: &StateOptions) -> Result<bool, String> {
     let mut workspace = open(path, state)?;
-    let mut is_restored = false;
-    loop {
-        let entries = workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true);
-        let entries = entries.unwrap_or_default();
-        let stands = |entry: &&Entry| entry.undoes.is_none() && entry.undone_by.is_none();
-        let newest = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN);
-        let Some(newest) = newest else { return Ok(is_restored) };
-        if workspace.serve_files_of([newest]).is_err()
-            || workspace.undo(&newest.id, Control::of(ORIGIN)).is_err()
-        {
-            return Ok(false);
-        }
-        is_restored = true;
-    }
+    let entries =
+        workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true).unwrap_or_default();
+    let standing = entries.iter().filter(|entry| entry.undoes.is_none() && entry.undone_by.is_none());
+    let own: Vec<&Entry> = standing.take_while(|entry| entry.tool == ORIGIN).collect();
+    let (mut plan, control) = (UndoPlan::default(), Control::of(ORIGIN));
+    Ok(!own.is_empty()
+        && workspace.serve_files_of(own.iter().copied()).is_ok()
+        && own.iter().all(|entry| workspace.plan_next_undo(&mut plan, &entry.id, control).is_ok())
+        && workspace.make_undos(plan, control).is_ok())
 }
 
 /// Opens the directory of a configuration, the directory of the file to which a symbolic link leads, and the
