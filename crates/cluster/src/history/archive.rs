@@ -52,13 +52,13 @@ impl Archive for SharedArchive {
     fn record(
         &mut self,
         settings: &Settings,
-        edit: &NewEdit<'_>,
+        edits: &[NewEdit<'_>],
         _: bool,
-    ) -> Result<(EditId, SystemTime), NotKept> {
+    ) -> Result<Vec<(EditId, SystemTime)>, NotKept> {
         // The database syncs everything that it acknowledges, unless it is configured otherwise.
-        let (id, time, bytes) = write::record(&self.database, &self.names, settings, edit)?;
+        let (recorded, bytes) = write::record(&self.database, &self.names, settings, edits)?;
         self.bounds.hold(&self.database, settings, bytes);
-        Ok((id, time))
+        Ok(recorded)
     }
 
     fn reader(&self) -> Box<dyn Archive> {

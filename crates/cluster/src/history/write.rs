@@ -42,7 +42,7 @@ const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Durati
 /// divided by this number.
 const PART: u64 = 64;
 
-/// Keeps an edit atomically, by one statement. Values: the id, tool, client, session, undone edit, machine
+/// Keeps an edit, by one statement. Values: the id, tool, client, session, undone edit, machine
 /// and size; for each file its position, root, path, path relative to the allowed directory, encoding,
 /// digests, kind, diff and undo; and the keys of the roots.
 const RECORD: &str = "with made as (
@@ -85,38 +85,66 @@ fn row(names: &RootNames, file: &EditedFile) -> Option<FileRow> {
     Some(FileRow { path: bytes_of(&shared.relative)?, relative: bytes_of(&file.relative)?, shared, undo })
 }
 
-/// Keeps an edit. Returns its id, its time, and its approximate size in bytes.
+/// Keeps edits, all or none. Returns the id and the time of each, and their approximate size in bytes.
 pub(super) fn record(
     database: &Database,
     names: &RootNames,
     settings: &Settings,
-    edit: &NewEdit<'_>,
-) -> Result<(EditId, SystemTime, u64), NotKept> {
-    let mut rows = Vec::new();
-    for file in &edit.files {
-        rows.push(row(names, file).ok_or_else(|| unnameable(file))?);
+    edits: &[NewEdit<'_>],
+) -> Result<(Vec<(EditId, SystemTime)>, u64), NotKept> {
+    let mut encoded = Vec::new();
+    for edit in edits {
+        let mut rows = Vec::new();
+        for file in &edit.files {
+            rows.push(row(names, file).ok_or_else(|| unnameable(file))?);
+        }
+        let sizes = edit.files.iter().zip(&rows);
+        let size = |(file, row): (&EditedFile, &FileRow)| {
+            ROW + (2 * row.path.len() + row.relative.len() + row.undo.len() + file.diff.len()) as u64
+        };
+        let bytes = ROW + sizes.map(size).sum::<u64>();
+        encoded.push((edit, rows, bytes));
     }
-    let sizes = edit.files.iter().zip(&rows);
-    let size = |(file, row): (&EditedFile, &FileRow)| {
-        ROW + (2 * row.path.len() + row.relative.len() + row.undo.len() + file.diff.len()) as u64
-    };
-    let bytes = ROW + sizes.map(size).sum::<u64>();
+    let bytes = encoded.iter().map(|(.., bytes)| bytes).sum();
     if bytes > settings.bytes {
         return Err(NotKept::TooLarge);
     }
     let mut draw = 1;
     loop {
-        let Some(id) = EditId::parse(&format!("{:012x}", RandomState::new().build_hasher().finish() >> 16))
-        else {
-            continue;
-        };
-        let values = values(names, &id, edit, &rows, bytes);
-        let done = database
-            .run(move |client| Box::pin(async move { client.query_typed(RECORD, &borrowed(&values)).await }));
+        let ids: Vec<EditId> = encoded.iter().map(|_| random_id()).collect();
+        let edits = encoded.iter().zip(&ids);
+        let values: Vec<_> =
+            edits.map(|((edit, rows, bytes), id)| values(names, id, edit, rows, *bytes)).collect();
+        let done = database.run(move |client| {
+            Box::pin(async move {
+                if let [only] = &values[..] {
+                    return Ok(vec![client.query_typed(RECORD, &borrowed(only)).await?]);
+                }
+                let (transaction, mut rows) = (client.transaction().await?, Vec::new());
+                for values in &values {
+                    rows.push(transaction.query_typed(RECORD, &borrowed(values)).await?);
+                }
+                transaction.commit().await?;
+                Ok(rows)
+            })
+        });
         match done {
-            Ok(made) => return Ok((id, made.first().and_then(time_of).unwrap_or(UNIX_EPOCH), bytes)),
+            Ok(rows) => {
+                let rows: Vec<Vec<tokio_postgres::Row>> = rows;
+                let time = |row: &Vec<_>| row.first().and_then(time_of).unwrap_or(UNIX_EPOCH);
+                return Ok((ids.into_iter().zip(rows.iter().map(time)).collect(), bytes));
+            }
             Err(error) if error.is_taken() && draw < DRAWS => draw += 1,
             Err(error) => return Err(of_database(&error)),
+        }
+    }
+}
+
+fn random_id() -> EditId {
+    loop {
+        let random = RandomState::new().build_hasher().finish() >> 16;
+        if let Some(id) = EditId::parse(&format!("{random:012x}")) {
+            return id;
         }
     }
 }

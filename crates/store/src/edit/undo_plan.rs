@@ -32,7 +32,7 @@ use crate::edit::snapshot::{Base, FileState, PlannedFile, PlannedFiles, Snapshot
 
 use crate::edit::undo::{UndoError, Undone, since, told_apart, undo_by};
 use crate::error::ReadFault;
-use crate::history::{EditId, EditedFile, Entry, History, NewEdit, NotKept, Undo};
+use crate::history::{Caller, EditId, EditedFile, Entry, History, NewEdit, NotKept, Undo};
 use crate::workspace::Workspace;
 
 /// Undos of several edits that are planned, but not made.
@@ -113,17 +113,12 @@ impl UndoPlan {
         };
         let snapshot = Snapshot { workspace, history, planned: Some(&self.files) };
         let (changes, left) = self.changes(snapshot).ok_or(UndoError::Unknown)?;
-        let kept = RefCell::new(Vec::new());
+        let kept = RefCell::new(Ok(Vec::new()));
         let remember = || {
-            let keep = |(undone, planned): &(Undone, EditId)| {
-                let Some((entry, undos)) = history.get(planned)? else { return Err(NotKept::Off) };
-                let files: Vec<EditedFile> =
-                    entry.files.into_iter().zip(undos).map(EditedFile::from).collect();
-                let root_keys = root_keys_of(workspace, &files);
-                let edit = NewEdit { by: options.by, undoes: Some(&undone.entry.id), files, root_keys };
-                workspace.history.keep(edit, Some(&undone.entry))
-            };
-            kept.replace(self.undos.iter().map(keep).collect());
+            let edits = self.undos.iter().map(|undo| new_edit(workspace, history, undo, options.by));
+            let edits = edits.collect::<Result<Vec<_>, _>>();
+            let undone: Vec<_> = self.undos.iter().map(|(undone, _)| Some(&undone.entry)).collect();
+            *kept.borrow_mut() = edits.and_then(|edits| workspace.history.keep_all(edits, &undone));
         };
         let edits: Vec<Edit<'_>> = changes.iter().map(FileChange::edit).collect();
         let options =
@@ -140,16 +135,16 @@ impl UndoPlan {
             tracing::warn!(%error, "a directory of a removed file cannot be removed");
         }
         let mut undone: Vec<Undone> = self.undos.into_iter().map(|(undone, _)| undone).collect();
-        for (undone, kept) in undone.iter_mut().zip(kept.into_inner()) {
-            match kept {
-                Ok(entry) => {
+        match kept.into_inner() {
+            Ok(entries) => {
+                for (undone, entry) in undone.iter_mut().zip(entries) {
                     undone.outcome.edit_id = Some(entry.id.clone());
                     undone.outcome.entry = Some(entry);
                 }
-                Err(reason) => {
-                    if let Some(first) = undone.outcome.files.first_mut() {
-                        first.warnings.push(Warning::NotInHistory(reason));
-                    }
+            }
+            Err(reason) => {
+                for file in undone.iter_mut().filter_map(|undone| undone.outcome.files.first_mut()) {
+                    file.warnings.push(Warning::NotInHistory(reason.clone()));
                 }
             }
         }
@@ -454,6 +449,19 @@ impl FileChange<'_> {
         let (encoding, directories) = (Some(self.encoding.name()), &*self.directories);
         Edit { file_path, encoding, file_hash: None, move_to, directories, change }
     }
+}
+
+/// Returns the edit that the history is to keep for a planned undo.
+fn new_edit<'e>(
+    workspace: &Workspace,
+    history: &History,
+    (undone, planned): &'e (Undone, EditId),
+    by: Caller<'e>,
+) -> Result<NewEdit<'e>, NotKept> {
+    let Some((entry, undos)) = history.get(planned)? else { return Err(NotKept::Off) };
+    let files: Vec<EditedFile> = entry.files.into_iter().zip(undos).map(EditedFile::from).collect();
+    let root_keys = root_keys_of(workspace, &files);
+    Ok(NewEdit { by, undoes: Some(&undone.entry.id), files, root_keys })
 }
 
 fn paths<'e>(edit: &Edit<'e>) -> impl Iterator<Item = &'e Path> + use<'e> {

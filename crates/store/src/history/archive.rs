@@ -25,15 +25,15 @@ pub trait Archive: fmt::Debug + Send {
     /// if `wanted` returns `false`.
     fn prepare(&mut self, _wanted: &dyn Fn() -> bool) {}
 
-    /// Keeps an edit, and drops the oldest edits if the bounds require it. With `is_only_copy`, no other copy
-    /// of the edit's bytes exists, so they are on disk when this function returns. Returns the edit's id and
-    /// time.
+    /// Keeps edits, all or none, in this order, and drops the oldest edits if the bounds require it. With
+    /// `is_only_copy`, no other copy of their bytes exists, so they are on disk when this function returns.
+    /// Returns the id and the time of each edit.
     fn record(
         &mut self,
         settings: &Settings,
-        edit: &NewEdit<'_>,
+        edits: &[NewEdit<'_>],
         is_only_copy: bool,
-    ) -> Result<(EditId, SystemTime), NotKept>;
+    ) -> Result<Vec<(EditId, SystemTime)>, NotKept>;
 
     /// Returns a separate reader of the same edits, for one listing. The reader and this archive do not wait
     /// for each other.

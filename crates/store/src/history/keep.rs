@@ -115,12 +115,23 @@ impl History {
     /// edits can be missing from the history, but nothing else is lost.
     #[doc(hidden)]
     pub fn keep(&self, edit: NewEdit<'_>, undone: Option<&Entry>) -> Result<Entry, NotKept> {
-        for file in &edit.files {
+        self.keep_all(vec![edit], &[undone])?.pop().ok_or(NotKept::Off)
+    }
+
+    /// Keeps several edits as [`History::keep`] does, all or none, in this order.
+    #[doc(hidden)]
+    pub fn keep_all(
+        &self,
+        edits: Vec<NewEdit<'_>>,
+        undone: &[Option<&Entry>],
+    ) -> Result<Vec<Entry>, NotKept> {
+        for file in edits.iter().flat_map(|edit| &edit.files) {
             self.keeps(&file.path, &file.relative)?;
         }
         let kept = self.kept()?;
-        let recorded = kept.archive().record(&kept.settings, &edit, false)?;
-        Ok(Entry::new(edit, recorded, undone))
+        let recorded = kept.archive().record(&kept.settings, &edits, false)?;
+        let entries = edits.into_iter().zip(recorded).zip(undone);
+        Ok(entries.map(|((edit, recorded), undone)| Entry::new(edit, recorded, *undone)).collect())
     }
 
     /// Returns a history with the same edits, which keeps further edits only in memory.
@@ -148,7 +159,8 @@ impl History {
         let by = Caller { tool: RECOVERY, ..Caller::default() };
         let edit = NewEdit { by, undoes: None, files: vec![file], root_keys: Vec::new() };
         let kept = self.kept()?;
-        kept.archive().record(&kept.settings, &edit, true).map(|(id, _)| id)
+        let recorded = kept.archive().record(&kept.settings, &[edit], true)?;
+        recorded.into_iter().next().map(|(id, _)| id).ok_or(NotKept::Off)
     }
 
     /// Calls `each` with the past edits that pass the filter, the newest first, until `each` breaks. `likely`

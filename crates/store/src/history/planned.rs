@@ -32,10 +32,8 @@ impl Planned {
     fn edits(&self) -> MutexGuard<'_, Vec<PlannedEdit>> {
         self.edits.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Archive for Planned {
-    fn record(&mut self, _: &Settings, edit: &NewEdit<'_>, _: bool) -> Result<(EditId, SystemTime), NotKept> {
+    fn plan(&mut self, edit: &NewEdit<'_>) -> Result<(EditId, SystemTime), NotKept> {
         let undone = edit.undoes.map(|id| self.get(id)).transpose()?.flatten();
         let mut edits = self.edits();
         let (id, time) = (EditId::planned(edits.len()), SystemTime::UNIX_EPOCH);
@@ -44,6 +42,17 @@ impl Archive for Planned {
         let entry = Entry::new(edit.clone(), (id.clone(), time), undone);
         edits.push((entry, undos));
         Ok((id, time))
+    }
+}
+
+impl Archive for Planned {
+    fn record(
+        &mut self,
+        _: &Settings,
+        edits: &[NewEdit<'_>],
+        _: bool,
+    ) -> Result<Vec<(EditId, SystemTime)>, NotKept> {
+        edits.iter().map(|edit| self.plan(edit)).collect()
     }
 
     fn reader(&self) -> Box<dyn Archive> {

@@ -35,10 +35,10 @@ impl Archive for Embedded {
     fn record(
         &mut self,
         settings: &Settings,
-        edit: &NewEdit<'_>,
+        edits: &[NewEdit<'_>],
         is_only_copy: bool,
-    ) -> Result<(EditId, SystemTime), NotKept> {
-        record::record(&mut self.0, settings, edit, is_only_copy)
+    ) -> Result<Vec<(EditId, SystemTime)>, NotKept> {
+        record::record(&mut self.0, settings, edits, is_only_copy)
     }
 
     fn reader(&self) -> Box<dyn Archive> {

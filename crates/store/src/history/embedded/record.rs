@@ -1,4 +1,4 @@
-//! Records an edit, and drops the oldest edits: [`record`].
+//! Records edits, and drops the oldest: [`record`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -46,37 +46,106 @@ const PAGE: u64 = 4096;
 /// in use is 2⁻⁴⁸ for each kept edit.
 const MAX_DRAWS: usize = 8;
 
-/// Records an edit, and returns its id and time. With `sync`, the edit is on disk when this function returns.
+/// An edit, and the rows of its files as they are stored.
+struct EncodedEdit<'e> {
+    edit: &'e NewEdit<'e>,
+    /// For each file, its path, its path relative to the root, and its undo.
+    files: Vec<([Vec<u8>; 2], Vec<u8>)>,
+    root_keys: Vec<u8>,
+    /// The approximate size on disk in bytes.
+    bytes: i64,
+}
+
+impl<'e> EncodedEdit<'e> {
+    fn new(edit: &'e NewEdit<'e>) -> Result<Self, NotKept> {
+        let no_bytes =
+            || NotKept::Unavailable { reason: "a path is not Unicode".to_owned(), remedy: Remedy::Retry };
+        let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
+        let encoded = |file: &EditedFile| {
+            let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];
+            Some((paths, format::encode(&file.undo)?))
+        };
+        let files = edit.files.iter().map(encoded).collect::<Option<Vec<_>>>().ok_or_else(no_bytes)?;
+        // The path is counted twice, because an index contains it, too.
+        let sizes = edit.files.iter().zip(&files);
+        let bytes: u64 = sizes
+            .map(|(file, ([path, relative], undo))| {
+                let content = 2 * path.len() + relative.len() + undo.len() + file.diff.len();
+                size_on_disk(content as u64)
+            })
+            .sum();
+        let root_keys: Vec<u8> = edit.root_keys.iter().flat_map(|key| key.0).collect();
+        let origin = if edit.by.client.is_some() || edit.by.session.is_some() { ORIGIN } else { 0 };
+        let bytes = bytes + origin + root_keys.len() as u64;
+        let bytes = i64::try_from(bytes).map_err(|_| NotKept::TooLarge)?;
+        Ok(Self { edit, files, root_keys, bytes })
+    }
+
+    /// Inserts the edit as the one with this number. `upto` is the running total of bytes with this edit.
+    fn insert(
+        &self,
+        transaction: &Transaction<'_>,
+        (number, upto): (i64, i64),
+        now: i64,
+    ) -> Result<EditId, DatabaseFault> {
+        let Self { edit, files, root_keys, bytes } = self;
+        let Caller { tool, client, session } = edit.by;
+        let id = draw(|id| {
+            let mut insert =
+                transaction.prepare_cached("INSERT INTO edit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            let undoes = edit.undoes.map(|id| id.0.as_str());
+            insert.execute(params![number, id, now, tool, undoes, bytes, upto])
+        })?;
+        let mut insert = transaction
+            .prepare_cached("INSERT INTO file VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+        for (position, (file, ([path, relative], undo))) in edit.files.iter().zip(files).enumerate() {
+            let digest = |digest: Option<mcp_text_editor_core::digest::Digest>| {
+                digest.map(|digest| *digest.as_bytes())
+            };
+            insert.execute(params![
+                number,
+                i64::try_from(position).unwrap_or(i64::MAX),
+                path,
+                relative,
+                file.encoding.name(),
+                digest(file.before),
+                digest(file.after),
+                file.undo.kind().number(),
+                file.diff,
+                undo,
+            ])?;
+        }
+        let has_origin = client.is_some() || session.is_some();
+        if has_origin || !root_keys.is_empty() {
+            make_later_tables(transaction)?;
+        }
+        if !root_keys.is_empty() {
+            transaction
+                .prepare_cached("INSERT INTO root_keys VALUES (?1, ?2)")?
+                .execute(params![id.0, root_keys])?;
+        }
+        if has_origin {
+            transaction
+                .prepare_cached("INSERT INTO origin VALUES (?1, ?2, ?3)")?
+                .execute(params![id.0, client, session])?;
+        }
+        Ok(id)
+    }
+}
+
+/// Records edits, all or none, and returns the id and the time of each. With `sync`, they are on disk when
+/// this function returns.
 pub(super) fn record(
     database: &mut HistoryDatabase,
     settings: &Settings,
-    edit: &NewEdit<'_>,
+    edits: &[NewEdit<'_>],
     sync: bool,
-) -> Result<(EditId, SystemTime), NotKept> {
-    let no_bytes =
-        || NotKept::Unavailable { reason: "a path is not Unicode".to_owned(), remedy: Remedy::Retry };
-    let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
-    let encoded = |file: &EditedFile| {
-        let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];
-        Some((paths, format::encode(&file.undo)?))
-    };
-    let encoded = edit.files.iter().map(encoded).collect::<Option<Vec<_>>>().ok_or_else(no_bytes)?;
-    // The path is counted twice, because an index contains it, too.
-    let sizes = edit.files.iter().zip(&encoded);
-    let bytes: u64 = sizes
-        .map(|(file, ([path, relative], undo))| {
-            let content = 2 * path.len() + relative.len() + undo.len() + file.diff.len();
-            size_on_disk(content as u64)
-        })
-        .sum();
-    let Caller { tool, client, session } = edit.by;
-    let has_origin = client.is_some() || session.is_some();
-    let root_keys: Vec<u8> = edit.root_keys.iter().flat_map(|key| key.0).collect();
-    let bytes = bytes + if has_origin { ORIGIN } else { 0 } + root_keys.len() as u64;
-    if bytes > settings.bytes {
+) -> Result<Vec<(EditId, SystemTime)>, NotKept> {
+    let edits = edits.iter().map(EncodedEdit::new).collect::<Result<Vec<_>, _>>()?;
+    let most = i64::try_from(settings.bytes).unwrap_or(i64::MAX);
+    if edits.iter().fold(0_i64, |sum, edit| sum.saturating_add(edit.bytes)) > most {
         return Err(NotKept::TooLarge);
     }
-    let bytes = i64::try_from(bytes).map_err(|_| NotKept::TooLarge)?;
     let recorded = database.write(|open| {
         let now = now();
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGE_CHECK_INTERVAL);
@@ -91,56 +160,19 @@ pub(super) fn record(
             .prepare_cached("SELECT number, upto FROM edit ORDER BY number DESC LIMIT 1")?
             .query_row((), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
             .optional()?;
-        let (last, before) = last.unwrap_or_default();
-        let upto = before.saturating_add(bytes);
-        let number = last + 1;
-        let id = draw(|id| {
-            let mut insert =
-                transaction.prepare_cached("INSERT INTO edit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-            let undoes = edit.undoes.map(|id| id.0.as_str());
-            insert.execute(params![number, id, now, tool, undoes, bytes, upto])
-        })?;
-        {
-            let mut insert = transaction
-                .prepare_cached("INSERT INTO file VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
-            for (position, (file, ([path, relative], undo))) in edit.files.iter().zip(&encoded).enumerate() {
-                let digest = |digest: Option<mcp_text_editor_core::digest::Digest>| {
-                    digest.map(|digest| *digest.as_bytes())
-                };
-                insert.execute(params![
-                    number,
-                    i64::try_from(position).unwrap_or(i64::MAX),
-                    path,
-                    relative,
-                    file.encoding.name(),
-                    digest(file.before),
-                    digest(file.after),
-                    file.undo.kind().number(),
-                    file.diff,
-                    undo,
-                ])?;
-            }
+        let (mut number, mut upto) = last.unwrap_or_default();
+        let (first, mut ids) = (number + 1, Vec::new());
+        for edit in &edits {
+            (number, upto) = (number + 1, upto.saturating_add(edit.bytes));
+            ids.push((edit.insert(&transaction, (number, upto), now)?, time_of(now)?));
         }
-        if has_origin || !root_keys.is_empty() {
-            make_later_tables(&transaction)?;
-        }
-        if !root_keys.is_empty() {
-            transaction
-                .prepare_cached("INSERT INTO root_keys VALUES (?1, ?2)")?
-                .execute(params![id.0, root_keys])?;
-        }
-        if has_origin {
-            transaction
-                .prepare_cached("INSERT INTO origin VALUES (?1, ?2, ?3)")?
-                .execute(params![id.0, client, session])?;
-        }
-        drop_beyond(&transaction, upto.saturating_sub(i64::try_from(settings.bytes).unwrap_or(i64::MAX)))?;
+        drop_beyond(&transaction, upto.saturating_sub(most))?;
         let mut has_looked = false;
         if aged {
             let days = Duration::from_secs(u64::from(settings.days) * 24 * 60 * 60);
             let days = i64::try_from(days.as_millis()).unwrap_or(i64::MAX);
             has_looked = match proven(&transaction, now)? {
-                Some(time) => drop_older(&transaction, time.saturating_sub(days), number)?,
+                Some(time) => drop_older(&transaction, time.saturating_sub(days), first)?,
                 None => true,
             };
         }
@@ -148,7 +180,7 @@ pub(super) fn record(
         if aged {
             open.aged = has_looked.then(Instant::now);
         }
-        Ok((id, time_of(now)?))
+        Ok(ids)
     });
     Ok(recorded?)
 }

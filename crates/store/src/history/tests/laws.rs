@@ -327,6 +327,22 @@ fn a_list_goes_on_where_it_ended() {
 }
 
 #[test]
+fn several_edits_are_kept_in_their_order_all_or_none() {
+    each(|world| {
+        let history = world.history();
+        let edits = ["/root/a", "/root/b", "/root/c.key"].map(small);
+        assert_eq!(history.keep_all(edits.to_vec(), &[None; 3]), Err(NotKept::Secret));
+        assert_eq!(history.list(None, 9, &|_| true).unwrap(), []);
+        let mut kept = history.keep_all(edits[..2].to_vec(), &[None; 2]).unwrap();
+        kept.reverse();
+        let paths =
+            |entries: &[Entry]| entries.iter().map(|entry| entry.files[0].path.clone()).collect::<Vec<_>>();
+        assert_eq!(paths(&kept), [at("/root/b"), at("/root/a")]);
+        assert_eq!(history.list(None, 9, &|_| true).unwrap(), kept);
+    });
+}
+
+#[test]
 fn the_edit_that_is_in_the_way_is_found() {
     each(|world| {
         let history = world.history();
