@@ -568,8 +568,7 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
     let world = kept();
     // The outsider comes at each moment at which the call asks whether it is cancelled. The last is just
     // before the file is taken away.
-    let mut most = 0;
-    for moment in 0..8 {
+    for moment in 0.. {
         let path = format!("@/root/{moment}");
         let made = make(&world, &path, "ours");
         let asked = Cell::new(0);
@@ -586,15 +585,14 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
             &made,
             EditOptions { cancellation: Cancellation::when(&outsider), ..options("undo") },
         );
-        most = most.max(asked.get());
         if asked.get() > moment {
             assert!(matches!(done, Err(UndoError::Problems(_))), "{moment}");
             assert_eq!(world.content(&path), "theirs", "{moment}");
         } else {
-            assert!(done.is_ok() && !world.path(&path).exists(), "{moment}");
+            assert!(moment > 0 && done.is_ok() && !world.path(&path).exists(), "{moment}");
+            break;
         }
     }
-    assert!((1..8).contains(&most), "{most}");
     assert_clean(&world);
 }
 
