@@ -410,7 +410,7 @@ impl LaterEdits {
 }
 
 /// Returns the edits of a path that were made after the edit `last`, the newest first.
-fn later_than(snapshot: Snapshot<'_>, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
+pub(super) fn later_than(snapshot: Snapshot<'_>, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
     let mut later = Vec::new();
     snapshot.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {
         if entry.id == *last {

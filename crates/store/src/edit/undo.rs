@@ -18,9 +18,9 @@ use crate::edit::outcome::{Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange, EditOptions};
 use crate::edit::snapshot::{Snapshot, now};
-use crate::edit::states::{beside_others, in_the_way, standing};
+use crate::edit::states::{beside_others, in_the_way, later_than, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
+use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
 
 /// The result of undoing an edit.
@@ -209,6 +209,10 @@ pub(super) fn told_apart(
         let by = by.filter(|by| Some(by.digest) == now).map_or_else(Vec::new, |by| by.newest).into_iter();
         let mut by: Vec<Entry> = by.filter(|(_, is_in_the_way)| *is_in_the_way).map(|(by, _)| by).collect();
         let mut ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
+        if let Some((row, _)) = row.filter(|(row, _)| row.after.is_none()) {
+            let events = name_events(snapshot, &entry.id, &row.path).unwrap_or_default();
+            ids.extend(events.last().filter(|(_, is_given)| *is_given).map(|(by, _)| by.clone()));
+        }
         let later = if let Some(newest) = by.pop() {
             let entry = Some(newest).filter(|newest| is_in_roots(snapshot.workspace, newest));
             Some(LaterEdit { entry, left_it_so: true })
@@ -264,6 +268,19 @@ fn newest(snapshot: Snapshot<'_>, entry: &Entry, path: &Path) -> Option<Entry> {
     newest.filter(|newest| newest.id != entry.id)
 }
 
+/// Returns, oldest first, the edits after `edit` that gave a name to a file (`true`) or took it away.
+fn name_events(snapshot: Snapshot<'_>, edit: &EditId, path: &Path) -> Result<Vec<(EditId, bool)>, NotKept> {
+    let mut events = Vec::new();
+    for later in later_than(snapshot, path, edit)?.into_iter().rev() {
+        for kind in [ChangeKind::Removed, ChangeKind::Created] {
+            if later.files.iter().any(|row| row.path == path && row.kind == kind) {
+                events.push((later.id.clone(), kind == ChangeKind::Created));
+            }
+        }
+    }
+    Ok(events)
+}
+
 /// The maximum number of edits in [`UndoProblems::together`].
 const MAX_TOGETHER: usize = 100;
 
@@ -278,7 +295,26 @@ fn together(snapshot: Snapshot<'_>, entry: &Entry, conflicts: &[Conflict]) -> Op
     let mut stay = BTreeSet::new();
     let mut next: Vec<EditId> = conflicts.iter().flat_map(|conflict| conflict.by.clone()).collect();
     next.push(entry.id.clone());
-    while let Some(id) = next.pop() {
+    // For each name that the undos give back, which must be free by then, what happened to it since.
+    let mut names: Vec<Vec<(EditId, bool)>> = Vec::new();
+    loop {
+        let Some(id) = next.pop() else {
+            // An edit gave the name to a file that has it now, or will have it again once its loss is undone.
+            let is_lost =
+                |event: Option<&(EditId, bool)>| event.is_some_and(|(by, _)| !together.contains(by));
+            for events in &names {
+                let givers = events
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, (by, is_given))| *is_given && !together.contains(by));
+                let in_the_way = givers.filter(|(index, _)| !is_lost(events.get(index + 1)));
+                next.extend(in_the_way.map(|(_, (by, _))| by.clone()));
+            }
+            if next.is_empty() {
+                break;
+            }
+            continue;
+        };
         if together.contains(&id) {
             continue;
         }
@@ -293,6 +329,9 @@ fn together(snapshot: Snapshot<'_>, entry: &Entry, conflicts: &[Conflict]) -> Op
         together.insert(id);
         next.extend(history.moved_since(&member.id).ok()?.into_values().flatten());
         for (row, undo) in member.files.iter().zip(&undos) {
+            if row.after.is_none() {
+                names.push(name_events(snapshot, &member.id, &row.path).ok()?);
+            }
             let newest = in_the_way(snapshot, &member, row, undo).ok()?.map_or_else(Vec::new, |by| by.newest);
             let (undone, left): (Vec<_>, Vec<_>) =
                 newest.into_iter().partition(|(_, is_in_the_way)| *is_in_the_way);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::undo::{assert_clean, back, conflicts, id, kept, patch};
 use crate::edit::undo::{UndoError, Undone, undo};
 use crate::edit::undo_plan::UndoPlan;
-use crate::edit::{Edit, EditChange, Warning, edit};
+use crate::edit::{Edit, EditChange, EditOptions, Warning, edit};
 use crate::history::{EditId, Entry, Filter, Undo};
 use crate::tests::world::{World, options, unlink};
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
@@ -355,6 +355,8 @@ enum FileStep {
     Replace(usize, usize),
     Remove(usize),
     Move(usize, usize, bool),
+    /// Two files get each other's names.
+    Swap(usize, usize),
 }
 
 const PLACES: [&str; 5] = ["@/root/a", "@/root/b", "@/root/d/c", "@/root/d/e/f", "@/root/g/h"];
@@ -365,7 +367,9 @@ fn file_steps() -> impl Strategy<Value = Vec<FileStep>> {
         3 => place.clone().prop_map(FileStep::Create),
         4 => (place.clone(), line).prop_map(|(place, line)| FileStep::Replace(place, line)),
         2 => place.clone().prop_map(FileStep::Remove),
-        3 => (place.clone(), place, any::<bool>()).prop_map(|(from, to, edits)| FileStep::Move(from, to, edits)),
+        3 => (place.clone(), place.clone(), any::<bool>())
+            .prop_map(|(from, to, edits)| FileStep::Move(from, to, edits)),
+        1 => (place.clone(), place).prop_map(|(one, other)| FileStep::Swap(one, other)),
     ];
     prop::collection::vec(step, 1..14)
 }
@@ -405,6 +409,14 @@ fn make_step(world: &World, number: usize, step: &FileStep) -> Option<EditId> {
             let change = if *edits { EditChange::Patch(&patches) } else { EditChange::Keep { after: None } };
             let moves = Edit { move_to: to.to_str(), ..Edit::new(path.to_str()?, change) };
             edit(&world.workspace, &[moves], options("move"))
+        }
+        FileStep::Swap(one, other) => {
+            (path, to) = (at(*one), at(*other));
+            let moves = [(&path, &to), (&to, &path)].map(|(from, to)| {
+                let keep = Edit::new(from.to_str().unwrap(), EditChange::Keep { after: None });
+                Edit { move_to: to.to_str(), ..keep }
+            });
+            edit(&world.workspace, &moves, options("swap"))
         }
     };
     done.ok()?.edit_id
@@ -450,6 +462,14 @@ proptest! {
             let ids = steps.iter().enumerate().filter_map(|(number, step)| make_step(world, number, step));
             ids.collect::<Vec<_>>()
         });
+        for id in &edits[0] {
+            let Err(UndoError::Problems(against)) = undo(&worlds[0].workspace, id, EditOptions { dry_run: true, ..options("undo") }) else { continue };
+            let mut plan = UndoPlan::default();
+            for id in &against.together {
+                let planned = plan.add(&worlds[0].workspace, id, options("undo"));
+                prop_assert!(planned.is_ok(), "{:?} of {:?}: {planned:?}", id, against);
+            }
+        }
         for chosen in [chosen, redone] {
             let wanted = edits.each_ref().map(|edits| {
                 edits.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(id, _)| id.clone()).rev().collect::<Vec<_>>()
