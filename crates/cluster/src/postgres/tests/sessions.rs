@@ -14,7 +14,9 @@ use crate::postgres::migrations::{MARK, MIGRATIONS, TABLES};
 use crate::postgres::pool::process;
 use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
-use crate::tests::fixture::{TestServer, readable_directory};
+use crate::tests::fixture::TestServer;
+#[cfg(unix)]
+use crate::tests::fixture::readable_directory;
 
 pub(super) fn database(url: StateUrl) -> Database {
     Database::new(SessionSettings::new(url).unwrap().into(), Observer::default())
