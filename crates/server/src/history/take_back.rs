@@ -269,6 +269,9 @@ mod tests {
         let first = apply(&from, Change::Create("text\n"));
         let moved = apply(&from, Change::Move { to: to.to_str().unwrap(), patches: &[] });
         let past = Past::new(workspace, EditFilter::default(), Vec::new());
+        let steps = series::plan_with_later(&mut past.workspace(), vec![first.clone()]).unwrap();
+        let planned = steps.iter().map(|step| (&step.entry.id, step.against.is_none())).collect::<Vec<_>>();
+        assert_eq!(planned, [(&moved, true), (&first, true)]);
         let request = TakeBack { which: Which::These(vec![first, moved]), is_dry_run: false };
         let taken = take_back(&past, &request, &mut |_, _| true).unwrap();
         assert!(taken.is_free && !from.exists() && !to.exists(), "{taken:?}");

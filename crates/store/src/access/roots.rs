@@ -190,6 +190,11 @@ impl Roots {
         Ok(roots)
     }
 
+    /// Whether these are the roots of past edits: see [`Roots::open_as_they_were`].
+    pub(crate) fn are_past(&self) -> bool {
+        self.are_past
+    }
+
     /// Returns the key of the root with this real path.
     pub(crate) fn key_of(&self, path: &Path) -> DirectoryKey {
         self.handle_of(path).map_or_else(DirectoryKey::default, |root| DirectoryKey::of(root))

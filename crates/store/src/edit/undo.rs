@@ -203,7 +203,11 @@ pub(super) fn told_apart(
             }
         };
         let path = path_of(file);
-        let row = entry.files.get(file).zip(undos.get(file));
+        // If the edit also changed the file that it moved, the row of that change follows.
+        let is_change = |[moved, row]: [&EntryFile; 2]| row.is_change_of(moved);
+        let pair = entry.files.get(file).zip(entry.files.get(file + 1)).map(|(moved, row)| [moved, row]);
+        let at = file + usize::from(pair.is_some_and(is_change));
+        let row = entry.files.get(at).zip(undos.get(at));
         let row = row.filter(|(row, _)| snapshot.history.leaves(&row.path, now) == Ok(true));
         let by = row.and_then(|(row, undo)| in_the_way(snapshot, &entry, row, undo).ok().flatten());
         let by = by.filter(|by| Some(by.digest) == now).map_or_else(Vec::new, |by| by.newest).into_iter();
@@ -241,11 +245,15 @@ pub(super) fn told_apart(
     }
     for (file, by) in moved {
         let path = path_of(file);
-        if conflicts.iter().all(|conflict| path_of(conflict.file) != path) {
-            let now = path.and_then(|path| entry.left_at(path));
-            let later = by.last().and_then(|later| snapshot.history.get(later).ok().flatten());
-            let later = later.map(|(later, _)| later_edit(later, path, now));
-            conflicts.push(Conflict { file, now, later, by });
+        match conflicts.iter_mut().find(|conflict| path_of(conflict.file) == path) {
+            Some(conflict) if conflict.by.is_empty() => conflict.by = by,
+            Some(_) => {}
+            None => {
+                let now = path.and_then(|path| entry.left_at(path));
+                let later = by.last().and_then(|later| snapshot.history.get(later).ok().flatten());
+                let later = later.map(|(later, _)| later_edit(later, path, now));
+                conflicts.push(Conflict { file, now, later, by });
+            }
         }
     }
     conflicts.sort_by_key(|conflict| conflict.file);

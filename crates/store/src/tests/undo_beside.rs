@@ -465,6 +465,7 @@ proptest! {
         for id in &edits[0] {
             let Err(UndoError::Problems(against)) = undo(&worlds[0].workspace, id, EditOptions { dry_run: true, ..options("undo") }) else { continue };
             let mut plan = UndoPlan::default();
+            prop_assert!(!against.together.is_empty(), "{against:?}");
             for id in &against.together {
                 let planned = plan.add(&worlds[0].workspace, id, options("undo"));
                 prop_assert!(planned.is_ok(), "{:?} of {:?}: {planned:?}", id, against);
