@@ -433,6 +433,8 @@ fn seen(world: &World) -> (BTreeSet<String>, BTreeMap<String, String>, Vec<Strin
         }
     }
     let root = world.path("@/root").to_str().unwrap().to_owned();
+    // The path stands with slashes in a diff, and escaped where it is printed as Rust has it.
+    let spellings = [root.replace('\\', r"\\"), root.replace('\\', "/")];
     let edits = world.workspace.history.find(&Filter::default(), 99, &|_| true).unwrap();
     let number = |id: &EditId| edits.iter().position(|edit| edit.id == *id);
     let row = |edit: &Entry| {
@@ -440,8 +442,8 @@ fn seen(world: &World) -> (BTreeSet<String>, BTreeMap<String, String>, Vec<Strin
         let undos: Vec<_> = undos.filter(|undo| !matches!(undo, Undo::Remove { .. })).collect();
         let Entry { tool, files, is_redo, .. } = edit;
         let undone = [&edit.undoes, &edit.undone_by].map(|id| id.as_ref().and_then(number));
-        format!("{tool} {:?} {is_redo} {undone:?} {files:?} {undos:?}", number(&edit.chain))
-            .replace(&root, "")
+        let row = format!("{tool} {:?} {is_redo} {undone:?} {files:?} {undos:?}", number(&edit.chain));
+        spellings.iter().fold(row, |row, root| row.replace(root, ""))
     };
     (directories, files, edits.iter().map(row).collect())
 }

@@ -105,8 +105,8 @@ fn copies_and_moves_that_do_not_fit() {
                     json!({"to": "$ROOT/.git/config", "file_hash": "$HASH(.git/config)", "after": 0}),
                 ),
             ),
-            ("outside", COPY, with(lines(1, 2), json!({"to": "/elsewhere/b.txt"}))),
-            ("from outside", COPY, with(with(lines(1, 2), to_b), json!({"from": "/elsewhere/a.txt"}))),
+            ("outside", COPY, with(lines(1, 2), json!({"to": "$ROOT/../b.txt"}))),
+            ("from outside", COPY, with(with(lines(1, 2), to_b), json!({"from": "$ROOT/../a.txt"}))),
             (
                 "two files of one call, each with the other's lines, without hashes",
                 COPY,
