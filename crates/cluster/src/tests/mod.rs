@@ -1,4 +1,4 @@
-//! Tests of machines that share a database.
+//! What tests with a database share.
 
 use std::path::Path;
 
@@ -13,8 +13,6 @@ use crate::root_names::{RootName, RootNames};
     reason = "a test starts a server, and looks at files, without the store"
 )]
 pub(crate) mod fixture;
-#[cfg(unix)]
-mod machines;
 
 /// Returns names in which these directories have these names.
 pub(crate) fn names(named: &[(&str, &str)]) -> RootNames {

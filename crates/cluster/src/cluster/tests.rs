@@ -38,7 +38,7 @@ use crate::tests::{cluster, names};
 mod mounted;
 
 /// A machine: its shared state, and the workspace that it serves.
-pub(super) struct Machine {
+struct Machine {
     cluster: Cluster,
     workspace: Arc<Workspace>,
 }
@@ -65,12 +65,12 @@ impl Deref for Machine {
 }
 
 /// Returns a machine that serves this directory.
-pub(super) fn machine(url: &StateUrl, root: &Path) -> Machine {
+fn machine(url: &StateUrl, root: &Path) -> Machine {
     Machine::new(cluster(url, &[]), Workspace::builder().root(root))
 }
 
 /// Ends the session of a machine, as the server does after a long silence.
-pub(super) fn cut_off(server: &TestServer, cluster: &Cluster) {
+fn cut_off(server: &TestServer, cluster: &Cluster) {
     let database = &cluster.link.database;
     let session = database.session(BOUND).unwrap();
     let low = session.key & 0xffff_ffff;
@@ -124,7 +124,7 @@ fn tree(root: &Path) -> Vec<(String, String)> {
 
 /// Returns a directory with the files of [`make`], its path, and the URL of a database for the machines that
 /// serve it.
-pub(super) fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
+fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
     let directory = tempfile::tempdir().unwrap();
     let root = real_path(directory.path());
     make(&root);

@@ -22,6 +22,10 @@ use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 use crate::root_names::RootNames;
 
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
 /// The maximum time that an edit waits for a database that does not answer. A read does not wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
