@@ -52,15 +52,15 @@ for (const scheme of ["light", "dark"] as const) {
 
   test(`the history in a browser, ${scheme}`, async () => {
     const row = (id: string, time: string, tool: string, client: string, path: string, more: Loose = {}) => ({
-      ...stories.EDIT, id, time, tool, client, files: [{ path: `/home/ada/app/${path}`, root: "/home/ada/app", relative: path, change: "changed" }], ...more,
+      ...stories.EDIT, id, time, tool, client, files: [{ path: `/home/ada/app/${path}`, root: "/home/ada/app", relative: path, change: "changed" }], added: 2, removed: 1, line: 12, ...more,
     });
     const edits = [
-      row("a1", "2026-11-25T09:14:00Z", "patch_text_file_contents", "claude-code", "src/greet.py", { moreFiles: 2 }),
+      row("a1", "2026-11-25T09:14:00Z", "patch_text_file_contents", "claude-code", "src/greet.py", { moreFiles: 2, added: 9, removed: 4, line: 1 }),
       row("a2", "2026-11-25T09:02:00Z", "patch_text_file_contents", "claude-code", "src/names.py"),
-      row("a3", "2026-11-25T08:57:00Z", "create_text_file", "claude-code", "src/names.py", { undoneBy: "x", canUndo: false }),
+      row("a3", "2026-11-25T08:57:00Z", "create_text_file", "claude-code", "src/names.py", { undoneBy: "x", canUndo: false, added: 12, removed: 0, line: undefined }),
       row("a4", "2026-11-24T17:40:00Z", "patch_text_file_contents", "cursor", "README.md"),
       row("a5", "2026-11-24T17:31:00Z", "append_text_file_contents", "cursor", "CHANGELOG.md"),
-      row("a6", "2026-11-24T16:05:00Z", "move_text_file", "codex", "docs/usage.txt"),
+      row("a6", "2026-11-24T16:05:00Z", "move_text_file", "codex", "docs/usage.txt", { added: 0, removed: 0, line: undefined }),
     ];
     const html = PAGE.replace('data-frame="app"', 'data-frame="web"').replace("connect-src 'none'", "connect-src 'self'");
     const answers: Record<string, Loose> = {

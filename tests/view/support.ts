@@ -188,7 +188,7 @@ export function watch(page: Page): string[] {
 export async function violations(frame: Frame): Promise<string[]> {
   await frame.evaluate(AXE);
   const found = await frame.evaluate(() =>
-    (window as unknown as { axe: { run(where: Document): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run(document),
+    (window as unknown as { axe: { run(where: Document, options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } }).axe.run(document, { rules: { "target-size": { enabled: true } } }),
   );
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`));
 }

@@ -125,10 +125,42 @@ test("the history stands by day, with what each edit did", async () => {
   await close();
 });
 
+test("the newest edit is open, rows tell edits apart, and keys lead through them", async () => {
+  const told = rows.map((row, at) => ({ ...row, added: 3, removed: at, ...(at === 0 && { line: 7 }) }));
+  const { page, posted, close } = await web({ "GET /api/edits": () => ({ body: listing(told) }) });
+  const shown = () => page.getAttribute('.edit[aria-current="true"]', "id");
+  await page.waitForSelector(".detail .primary");
+  assert.equal(await shown(), "edit-aaaaaaaaaaa1");
+  assert.match(await page.innerText("#edit-aaaaaaaaaaa1"), /^src\/greet\.py:7\s+\d\d:\d\d:\d\d\s+3 lines added, 0 lines removed\s+\+3\s/);
+  assert.match(await page.innerText("#edit-aaaaaaaaaaa2"), /\+3\s*−1/);
+  for (const [key, id] of [["j", 2], ["j", 3], ["j", 3], ["k", 2]]) {
+    await page.keyboard.press(String(key));
+    assert.equal(await shown(), `edit-aaaaaaaaaaa${id}`);
+  }
+  await page.waitForSelector(".detail .primary");
+  await page.keyboard.press("u");
+  await page.waitForSelector("text=Taken back.");
+  assert.deepEqual(posted.at(-1), { edits: ["aaaaaaaaaaa2"], dryRun: false });
+  await page.keyboard.press("?");
+  assert.deepEqual(await page.locator("dialog kbd").allTextContents(), ["j", "k", "Enter", "u", "/", "?"]);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.keyboard.type("greet");
+  await page.waitForFunction(() => [...(CSS.highlights.get("hit") ?? [])].some((hit) => hit.toString() === "greet"));
+  assert.equal(await shown(), "edit-aaaaaaaaaaa2", "what is typed is no key");
+  assert.equal(await page.getAttribute("text=Open in VS Code >> nth=0", "href"), "vscode://file/home/ada/app/src/greet.py:1");
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.click("text=Copy path >> nth=0");
+  await page.waitForSelector("text=Copied");
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "/home/ada/app/src/greet.py");
+  await close();
+});
+
 test("search and filters are asked of the server, and can be cleared", async () => {
   const { page, asked, close } = await web();
   await page.waitForSelector(".edit");
   await page.fill("#filter-q", "greet & more");
+  await page.click("text=Filters");
   await page.selectOption("#filter-root", "/home/ada/notes");
   await page.selectOption("#filter-client", "codex");
   await page.fill("#filter-since", "2026-11-24");
@@ -166,6 +198,7 @@ test("all since a moment that the filters let through are taken back: those that
   const { page, posted, close } = await web({
     "POST /api/take-back": ({ body }) => ({ body: { results: results([], (body["edits"] as string[] | undefined) ?? ["aaaaaaaaaaa1", "aaaaaaaaaaa2"], body["dryRun"] === true ? "proposal" : "edit") } }),
   });
+  await page.click("text=Filters");
   await page.selectOption("#filter-tool", "patch_text_file_contents");
   await page.fill("#filter-q", "greet");
   await page.click(".edit >> nth=1");

@@ -108,7 +108,10 @@ export function counts(files: readonly FileStory[], moreFiles = 0): Child {
     added += file.added ?? shown.added;
     removed += file.removed ?? shown.removed;
   }
-  if (files.length === 0 || moreFiles > 0) return false;
+  return files.length > 0 && moreFiles === 0 && countsOf(added, removed);
+}
+
+export function countsOf(added: number, removed: number): HTMLElement {
   return h(
     "span",
     { class: "counts" },

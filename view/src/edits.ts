@@ -1,6 +1,7 @@
 // A list of edits by day: their files, time and tool. One edit is the current one, and some may be selected.
 
 import { h, type Child } from "./dom.ts";
+import { countsOf } from "./diff.ts";
 import { name } from "./glyphs.ts";
 import type { Edit, EditRow } from "./story.ts";
 import { T, clock, day } from "./text.ts";
@@ -76,7 +77,8 @@ function arrange(parent: Element, wanted: readonly Element[]): void {
 }
 
 function item(edit: EditRow, { current, open, selected, select }: EditsOptions): HTMLElement {
-  const paths = edit.files.slice(0, SHOWN_FILES).map((file) => h("span", { class: "edit-file" }, name(file.relative ?? file.path)));
+  const paths = edit.files.slice(0, SHOWN_FILES).map((file, at) =>
+    h("span", { class: "edit-file" }, name(file.relative ?? file.path), at === 0 && edit.line !== undefined && `:${edit.line}`));
   const others = edit.files.length - paths.length + edit.moreFiles;
   const what = edit.files[0]?.relative ?? edit.files[0]?.path ?? edit.id;
   const row = h(
@@ -92,6 +94,7 @@ function item(edit: EditRow, { current, open, selected, select }: EditsOptions):
       "span",
       { class: "edit-meta" },
       h("time", { attrs: { datetime: edit.time } }, clock(edit.time)),
+      countsOf(edit.added, edit.removed),
       h("span", {}, name(edit.tool)),
       edit.client !== undefined && h("span", {}, name(edit.client)),
       ...tags(edit),

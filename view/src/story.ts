@@ -38,6 +38,11 @@ export interface Edit {
 export interface EditRow extends Edit {
   files: FileName[];
   moreFiles: number;
+  /** The numbers of added and removed lines, as far as the history holds the diffs. */
+  added: number;
+  removed: number;
+  /** The first changed line of the first file. */
+  line?: number;
 }
 
 export interface FileName {
@@ -163,7 +168,8 @@ const readTexts = (held: Loose) => Object.fromEntries(Object.entries(held).filte
 export function readEditRow(value: unknown): EditRow | undefined {
   const edit = readEdit(value);
   if (!edit || !isObject(value)) return undefined;
-  return { ...edit, files: list(value["files"], readFileName), moreFiles: number(value["moreFiles"]) ?? 0 };
+  const [added, removed, line] = ["added", "removed", "line"].map((key) => number(value[key]));
+  return compact<EditRow>({ ...edit, files: list(value["files"], readFileName), moreFiles: number(value["moreFiles"]) ?? 0, added: added ?? 0, removed: removed ?? 0, line });
 }
 
 export function readState(value: unknown): State | undefined {

@@ -119,6 +119,12 @@ const en = {
   takeBackSince: "Take back this and all later edits in the list…",
   noClient: "none",
   onlyFile: "Only edits of this file",
+  copyPath: "Copy path",
+  copyId: "Copy id",
+  copied: "Copied",
+  openFile: "Open in VS Code",
+  keys: "Keys",
+  keysDo: { j: "Next edit", k: "Previous edit", Enter: "Open the edit in focus", u: "Take back the open edit, or redo it", "/": "Search", "?": "These keys" },
   compare: "Compare states…",
   compareTitle: "Compare two states",
   from: "From",
@@ -192,6 +198,6 @@ const writer = (options: Intl.DateTimeFormatOptions) => (time: string): string =
   return format.format(date);
 };
 
-export const clock = writer({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+export const clock = writer({ hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 export const day = writer({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
 export const moment = writer({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });

@@ -12,6 +12,7 @@ import { T, clock, moment } from "./text.ts";
 
 const WIDE = 860;
 const AT_ONCE = "100";
+const MOST_HITS = 1_000;
 
 interface Result {
   edit: EditRow;
@@ -103,6 +104,11 @@ function desk(root: HTMLElement, server: Server): void {
     void load(false, true);
   }, "quiet-button");
 
+  /** On a narrow screen the fields besides the search are behind this button. */
+  const more = button(T.filters, () => more.setAttribute("aria-expanded", String(more.getAttribute("aria-expanded") !== "true")), "more-filters");
+  more.setAttribute("aria-controls", "fields");
+  more.setAttribute("aria-expanded", "false");
+
   function choice(label: string, key: string): HTMLSelectElement {
     const element = h("select", { id: `filter-${key}`, on: { change: () => filter(key, element.value) } }, h("option", { attrs: { value: "" } }, `${label}: ${T.all}`));
     return element;
@@ -126,8 +132,9 @@ function desk(root: HTMLElement, server: Server): void {
       { class: "bar" },
       h("h1", {}, T.history),
       h("form", { class: "filters", role: "search", attrs: { "aria-label": T.filters }, on: { submit: (event) => event.preventDefault() } },
-        labelled(T.search, search), labelled(T.project, selects.root), labelled(T.tool, selects.tool), labelled(T.client, selects.client),
-        labelled(T.file, path), labelled(T.since, since), labelled(T.until, until), clear),
+        labelled(T.search, search), more, clear,
+        h("div", { id: "fields", class: "fields" }, labelled(T.project, selects.root), labelled(T.tool, selects.tool), labelled(T.client, selects.client),
+          labelled(T.file, path), labelled(T.since, since), labelled(T.until, until))),
       live,
     ),
     h("nav", { class: "list", attrs: { "aria-label": T.list } }, notice, listed, older, chosen),
@@ -161,6 +168,8 @@ function desk(root: HTMLElement, server: Server): void {
       const empty = edits.length === 0 && (Object.values(filters).some((value) => value !== "") ? T.none : T.noHistory);
       fill(notice, ...list(reply["warnings"], string).map((warning) => h("span", { class: "warning" }, warning)), empty);
       render();
+      const newest = edits[0];
+      if (current === undefined && newest && matchMedia("(min-width: 721px)").matches) await show(newest.id, false);
     } catch (error) {
       if (turn === asked) fill(notice, h("span", { class: "warning" }, sayError(error)));
     }
@@ -178,6 +187,28 @@ function desk(root: HTMLElement, server: Server): void {
     fillEdits(listed, edits, { current, open: (edit) => void show(edit.id, true), selected, select: renderChosen });
     older.hidden = next === undefined;
     renderChosen();
+    markHits();
+  }
+
+  /** Highlights what was searched for, in the list and in the edit. */
+  function markHits(): void {
+    CSS.highlights.delete("hit");
+    const query = filters["q"];
+    if (!query) return;
+    const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "gi");
+    const hits: Range[] = [];
+    for (const part of [listed, detail]) {
+      const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
+      for (let text = texts.nextNode(); text && hits.length < MOST_HITS; text = texts.nextNode()) {
+        for (const { index, 0: { length } } of (text.nodeValue ?? "").matchAll(pattern)) {
+          const hit = new Range();
+          hit.setStart(text, index);
+          hit.setEnd(text, index + length);
+          hits.push(hit);
+        }
+      }
+    }
+    CSS.highlights.set("hit", new Highlight(...hits));
   }
 
   function renderChosen(): void {
@@ -201,12 +232,13 @@ function desk(root: HTMLElement, server: Server): void {
         layout: layout(),
         desk: actions,
         heading: "h2",
-        buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: id, filters }), "quiet-button")] : [],
+        buttons: () => story.edit ? [copier(T.copyId, story.edit.id), button(T.takeBackSince, () => void preview({ since: id, filters }), "quiet-button")] : [],
         fileActions: (file) => fileActions(file),
         go: (other) => void show(other, true),
         takeBackAll: (ids) => void preview({ edits: ids }),
       });
       fill(detail, back(), shown.element);
+      markHits();
     } catch (error) {
       fill(detail, back(), h("p", { class: "waiting", role: "alert" }, sayError(error)));
     }
@@ -228,7 +260,14 @@ function desk(root: HTMLElement, server: Server): void {
       root.classList.remove("has-detail");
     }, "quiet-button"),
     button(T.compare, () => void compare(file.path), "quiet-button"),
+    copier(T.copyPath, file.path),
+    h("a", { class: "button quiet-button", attrs: { href: editorLink(file) } }, T.openFile),
   ];
+
+  function copier(label: string, text: string): HTMLElement {
+    const element = button(label, () => void navigator.clipboard.writeText(text).then(() => fill(element, T.copied)), "quiet-button");
+    return element;
+  }
 
   /** Opens a dialog. Escape and *Close* end it, and the focus returns to where it was. */
   function dialog(title: string, ...children: Child[]): { element: HTMLDialogElement; body: HTMLElement; foot: HTMLElement } {
@@ -334,6 +373,36 @@ function desk(root: HTMLElement, server: Server): void {
     }
   }
 
+  /** Shows the edit that is so many rows further down, and moves the focus to its row. */
+  function step(by: number): void {
+    const edit = edits[edits.findIndex(({ id }) => id === current) + by];
+    if (!edit) return;
+    void show(edit.id, false);
+    document.getElementById(`edit-${edit.id}`)?.focus();
+  }
+
+  function showKeys(): void {
+    const rows = Object.entries(T.keysDo).flatMap(([key, does]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]);
+    const { element, foot } = dialog(T.keys, h("dl", { class: "keys" }, ...rows));
+    fill(foot, button(T.close, () => element.close()));
+  }
+
+  const keys: Record<string, () => void> = {
+    j: () => step(1),
+    k: () => step(-1),
+    u: () => detail.querySelector<HTMLElement>(".head .primary")?.click(),
+    "/": () => search.focus(),
+    "?": showKeys,
+  };
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    const types = target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== "checkbox");
+    const press = types || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog") ? undefined : keys[key];
+    if (!press) return;
+    event.preventDefault();
+    press();
+  });
+
   new ResizeObserver(() => {
     if (detail.dataset["split"] === String(layout().split)) return;
     detail.dataset["split"] = String(layout().split);
@@ -354,6 +423,12 @@ function desk(root: HTMLElement, server: Server): void {
     },
   );
   void load(false);
+}
+
+/** Returns the link that opens a file in VS Code, at its first changed line. */
+function editorLink({ path, hunks: [hunk] }: FileStory): string {
+  const line = hunk ? `:${hunk.newStart + Math.max(0, hunk.lines.findIndex(({ kind }) => kind !== " "))}` : "";
+  return `vscode://file/${path.replace(/^\//, "").split("/").map(encodeURIComponent).join("/")}${line}`;
 }
 
 /** Returns the text of an option, which cannot have elements: characters that change its direction, or are invisible, are named. */

@@ -1,4 +1,4 @@
-//! What tests with a database share.
+//! Support for tests that share a database.
 
 use std::path::Path;
 

@@ -16,6 +16,8 @@ use serde_json::{Map, Value, json};
 use super::edit::words;
 use super::history::{HistoryRow, kind, rows, time};
 use super::paths::shown;
+use super::shell::line::changed_line;
+use super::shell::stat::{Counts, sum};
 use crate::context::SHOWN;
 use crate::problem::{Failure, Problem};
 use crate::tool_id::ToolId;
@@ -238,6 +240,12 @@ const FILES_IN_LIST: usize = 20;
 pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
     let mut out = head(entry, can_undo);
     let rows = rows(entry);
+    let counts = sum(rows.iter().map(|row| Counts::of(&row.file.diff)));
+    out.insert("added".to_owned(), json!(counts.added));
+    out.insert("removed".to_owned(), json!(counts.removed));
+    if let Some(line) = rows.first().and_then(changed_line) {
+        out.insert("line".to_owned(), json!(line));
+    }
     let files = rows.iter().take(FILES_IN_LIST).map(|row| Value::Object(head_of(row)));
     out.insert("files".to_owned(), files.collect());
     let more = rows.len().saturating_sub(FILES_IN_LIST);

@@ -27,8 +27,7 @@ pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
     let rows = rows(entry);
     let counts = sum(rows.iter().map(|row| Counts::of(&row.file.diff)));
     let mut files = rows.first().map(|row| name(row, screen)).unwrap_or_default();
-    let is_changed = |row: &&HistoryRow<'_>| row.file.kind == ChangeKind::Changed;
-    if let Some(changed) = rows.first().filter(is_changed).and_then(|row| first_changed(&row.file.diff)) {
+    if let Some(changed) = rows.first().and_then(changed_line) {
         let _ = write!(files, ":{changed}");
     }
     let more = if rows.len() > 1 { format!(" and {} more", rows.len() - 1) } else { String::new() };
@@ -52,6 +51,11 @@ pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
         files = from_its_end(&files, width.saturating_sub(other_columns).max(MIN_NAME));
     }
     format!("{start}{STRONG}{files}{STRONG:#}{end}\n")
+}
+
+/// Returns the first changed line of a file that was changed, and not created, removed or moved.
+pub(crate) fn changed_line(row: &HistoryRow<'_>) -> Option<u64> {
+    if row.file.kind == ChangeKind::Changed { first_changed(&row.file.diff) } else { None }
 }
 
 /// Returns the number of the first changed line in the new text. If lines were only removed, it is the number

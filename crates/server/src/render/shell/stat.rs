@@ -19,16 +19,16 @@ const MIN_WIDTH: usize = 24;
 
 /// The counts of lines that a diff adds and removes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Counts {
-    pub(super) added: u64,
-    pub(super) removed: u64,
+pub(crate) struct Counts {
+    pub(crate) added: u64,
+    pub(crate) removed: u64,
     /// Whether the diff is whole. If it was cut, the real counts are higher.
     pub(super) is_whole: bool,
 }
 
 impl Counts {
     /// Counts the lines of a diff from the history, which may be cut short.
-    pub(super) fn of(diff: &str) -> Self {
+    pub(crate) fn of(diff: &str) -> Self {
         let mut counts = Self { is_whole: true, ..Self::default() };
         // The numbers of lines of the two sides that must still follow, according to the head of the hunk.
         let (mut old, mut new) = (0_u64, 0_u64);
@@ -87,7 +87,7 @@ pub(super) fn hunk(head: &str) -> Option<[(u64, u64); 2]> {
 }
 
 /// Adds the counts of several files.
-pub(super) fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
+pub(crate) fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
     counts.fold(Counts { is_whole: true, ..Counts::default() }, Counts::and)
 }
 
