@@ -13,8 +13,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::invisible::is_default_ignorable;
 
-/// A component of a path, folded as by the file system that ignores most differences. It is folded once, and
-/// compared with many names.
+/// A component of a path, folded: without the differences that at least one file system ignores. It is folded
+/// once, and compared with many names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldedName {
     folded: String,
@@ -92,13 +92,14 @@ fn folded(name: &OsStr) -> String {
     without_what_windows_drops(&fold_case(&name.to_string_lossy())).to_owned()
 }
 
-/// Folds letter case and composition of a text, and drops invisible characters. Texts become equal if APFS,
-/// ext4 with casefold (both: full case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper
-/// case, character by character) treats them as equal. A few more texts become equal, such as `ı` and `i`.
+/// Folds letter case and composition of a text, and drops invisible characters. Texts become equal if one of
+/// these file systems treats them as equal: APFS and ext4 with casefold, which compare the full case folding
+/// of the canonical decomposition; NTFS and exFAT, which compare the upper case of each character; HFS+, with
+/// a table of its own. A few more texts become equal, such as `ı` and `i`.
 ///
-/// std does not have Unicode's case folding. Lower case, then upper case, then lower case makes more texts
-/// equal. The first step is for characters such as `ẞ`, whose upper case is `ẞ`, while the upper case of its
-/// lower case `ß` is `SS`.
+/// std does not have Unicode's case folding. Lower case, then upper case, then lower case makes equal all
+/// that case folding makes equal, and a few texts more. The first step is for characters such as `ẞ`, whose
+/// upper case is `ẞ`, while the upper case of its lower case `ß` is `SS`.
 #[must_use]
 pub fn fold_case(text: &str) -> String {
     if text.is_ascii() {
@@ -305,8 +306,8 @@ mod tests {
             name in "[aZk\u{e9}\u{301}\u{307}\u{323}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{1e9b}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{1100}\u{1161}\u{200d}\u{34f}]{1,8}",
         ) {
             let own = fold_case(&name);
-            // Letter case is mapped in the decomposed name, because only there does U+0345 follow the other
-            // marks.
+            // The upper case of the mark U+0345 is a letter, to which the marks behind it would belong. In
+            // the decomposed name it is the last mark, so letter case is mapped there.
             let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
             let mapped = [name.nfc().collect(), decomposed.to_uppercase(), decomposed.to_lowercase(), own.clone(), decomposed];
             for mapped in mapped {

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 /// Bytes that can be read at any offset, counted in bytes from 0.
 ///
-/// A source can shrink while it is read. Then reads return fewer bytes, and the result of the operation means
-/// nothing. The caller can find out that the file has changed, and must discard the result.
+/// A source can shrink while it is read. Then reads return fewer bytes, and whatever is computed from them is
+/// worthless. The caller can find out that the file has changed, and must discard the result.
 pub trait Source {
     /// The error of a read that failed; [`Infallible`] for bytes in memory.
     type Error;
@@ -55,8 +55,8 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
-/// A copy in memory of consecutive bytes of a source. They are read at their offsets in the source; no other
-/// bytes are there.
+/// A copy in memory of consecutive bytes of a source. Its offsets are those of the source. At offsets outside
+/// the copy, a read returns no bytes.
 pub(crate) struct Window {
     start: u64,
     bytes: Vec<u8>,

@@ -34,7 +34,7 @@ const TIED: u64 = 40;
 /// The maximum length in bytes of a text that is looked for.
 const LONGEST: usize = 1024 * 1024;
 
-/// The text as one reading has it.
+/// One reading of the text that is looked for: one way to understand it, such as with its escapes undone.
 struct Needle<'a> {
     reading: Reading<'a>,
     steps: Steps,
@@ -54,9 +54,10 @@ impl<'a> Needle<'a> {
     }
 }
 
-/// Finds the lines that `old` was meant to be, and prefers the `named` lines. Each step is tried with all
-/// readings before the next step, whole lines before parts of lines. With `strict`, spaces and tabs at line
-/// ends count.
+/// Finds the lines that `old` was meant to be, and prefers the `named` lines. Whole lines come first, then
+/// lines with a gap, parts of lines, and similar lines. Of whole lines, and of parts, each step of
+/// normalization is tried with all readings before the next step. With `strict`, spaces and tabs at line ends
+/// count.
 pub(crate) fn find(window: &LineWindow, old: &str, named: Option<LineRange>, strict: bool) -> Intended {
     if old.len() > LONGEST {
         return Intended::Nothing;
@@ -77,7 +78,7 @@ pub(crate) fn find(window: &LineWindow, old: &str, named: Option<LineRange>, str
             };
             let how = if is_whole { MatchKind::Lines(undone) } else { MatchKind::Part(undone) };
             let mut hits = hits(window, needle, step, how);
-            // A part of a line that is equal only after normalization counts only in the named lines.
+            // If lines are named, a part of a line that is equal only after normalization counts only there.
             if let Some(named) = named.filter(|_| !is_whole && undone != Normalization::Exact) {
                 hits.retain(|hit| hit.lines.overlaps(named));
             }
@@ -153,7 +154,7 @@ impl<'a> Edges<'a> {
     }
 
     /// Returns the place extended by those of these lines that stand next to it, and whether its ends are
-    /// certain. An end is not certain if the next line differs but resembles the text's, which may mean it.
+    /// certain. An end is not certain if the text's line there differs from the file's but resembles it.
     fn around(&self, window: &LineWindow, place: Range<usize>) -> (Range<usize>, bool) {
         let Self([head, tail]) = self;
         let mut is_sure = true;
@@ -167,8 +168,11 @@ impl<'a> Edges<'a> {
                     blanks = if own.is_empty() { blanks + 1 } else { 0 };
                     continue;
                 }
-                // Blank lines below a file name are left out with it.
-                far -= if is_file_name(own) { blanks } else { 0 };
+                // The file lacks this file name, so the blank lines between it and the place are left out,
+                // too.
+                if is_file_name(own) {
+                    far -= std::mem::take(&mut blanks);
+                }
                 let is_alike = own.chars().next().zip(there).is_some_and(|(first, there)| {
                     there.starts_with(first) || is_file_name(own) && is_file_name(there)
                 });
