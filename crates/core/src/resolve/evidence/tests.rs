@@ -555,6 +555,7 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
     insta::assert_snapshot!(check(&[
         // Blank lines below a file name are not from the file.
         ("intro\n\nSome text of it.\n", &[text("src/lib.rs\n\nSome text of it.\n", "x")]),
+        ("intro\n\nSome text of it.\n", &[text("src/lib.rs\nsrc/main.rs\n\nSome text of it.\n", "x")]),
         // A name may be another one, or one that was mistyped.
         ("src/lib.rs\nSome text of it.\nend\n", &[text("src/main.rs\nSome text of it.\n", "x")]),
         ("src/lib.rs\nSome text of it.\nend\n", &[lines(3, 3, "src/main.rs\nSome text of it.\n", "x")]),
@@ -588,6 +589,7 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
             &[text("src/the_first.py\nSome text of it.\n", "x")],
         ),
     ]), @r#"
+    one 3-3# Lines(Wrapper) from 3
     one 3-3# Lines(Wrapper) from 3
     one 2-2 Lines(Wrapper) from 2
     one 2-2 Lines(Wrapper) from 2
