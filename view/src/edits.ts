@@ -94,7 +94,7 @@ function item(edit: EditRow, { current, open, selected, select }: EditsOptions):
       "span",
       { class: "edit-meta" },
       h("time", { attrs: { datetime: edit.time } }, clock(edit.time)),
-      countsOf(edit.added, edit.removed),
+      edit.added !== undefined && edit.removed !== undefined && edit.added + edit.removed > 0 && countsOf(edit.added, edit.removed),
       h("span", {}, name(edit.tool)),
       edit.client !== undefined && h("span", {}, name(edit.client)),
       ...tags(edit),

@@ -38,9 +38,9 @@ export interface Edit {
 export interface EditRow extends Edit {
   files: FileName[];
   moreFiles: number;
-  /** The numbers of added and removed lines, as far as the history holds the diffs. */
-  added: number;
-  removed: number;
+  /** The numbers of added and removed lines; absent if the history holds a diff only in part. */
+  added?: number;
+  removed?: number;
   /** The first changed line of the first file. */
   line?: number;
 }
@@ -169,7 +169,7 @@ export function readEditRow(value: unknown): EditRow | undefined {
   const edit = readEdit(value);
   if (!edit || !isObject(value)) return undefined;
   const [added, removed, line] = ["added", "removed", "line"].map((key) => number(value[key]));
-  return compact<EditRow>({ ...edit, files: list(value["files"], readFileName), moreFiles: number(value["moreFiles"]) ?? 0, added: added ?? 0, removed: removed ?? 0, line });
+  return compact<EditRow>({ ...edit, files: list(value["files"], readFileName), moreFiles: number(value["moreFiles"]) ?? 0, added, removed, line });
 }
 
 export function readState(value: unknown): State | undefined {

@@ -190,25 +190,25 @@ function desk(root: HTMLElement, server: Server): void {
     markHits();
   }
 
-  /** Highlights what was searched for, in the list and in the edit. */
+  /** Highlights what was searched for, in the list and in the edit. Firefox can do so since its version 140. */
   function markHits(): void {
-    CSS.highlights.delete("hit");
-    const query = filters["q"];
-    if (!query) return;
-    const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "gi");
-    const hits: Range[] = [];
-    for (const part of [listed, detail]) {
+    if (!("highlights" in CSS)) return;
+    const query = filters["q"] ?? "";
+    const hits = new Highlight();
+    for (const part of query === "" ? [] : [listed, detail]) {
+      const pattern = new RegExp(query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "gi");
       const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT);
-      for (let text = texts.nextNode(); text && hits.length < MOST_HITS; text = texts.nextNode()) {
+      for (let text = texts.nextNode(); text; text = texts.nextNode()) {
         for (const { index, 0: { length } } of (text.nodeValue ?? "").matchAll(pattern)) {
+          if (hits.size === MOST_HITS) break;
           const hit = new Range();
           hit.setStart(text, index);
           hit.setEnd(text, index + length);
-          hits.push(hit);
+          hits.add(hit);
         }
       }
     }
-    CSS.highlights.set("hit", new Highlight(...hits));
+    CSS.highlights.set("hit", hits);
   }
 
   function renderChosen(): void {
@@ -225,6 +225,7 @@ function desk(root: HTMLElement, server: Server): void {
     current = id;
     render();
     root.classList.add("has-detail");
+    detail.setAttribute("aria-busy", "true");
     try {
       const story = await actions.show(id);
       if (current !== id) return;
@@ -240,8 +241,10 @@ function desk(root: HTMLElement, server: Server): void {
       fill(detail, back(), shown.element);
       markHits();
     } catch (error) {
+      if (current !== id) return;
       fill(detail, back(), h("p", { class: "waiting", role: "alert" }, sayError(error)));
     }
+    detail.setAttribute("aria-busy", "false");
     if (focus) detail.focus({ preventScroll: true });
   }
 
@@ -387,17 +390,18 @@ function desk(root: HTMLElement, server: Server): void {
     fill(foot, button(T.close, () => element.close()));
   }
 
-  const keys: Record<string, () => void> = {
+  const keys: Record<string, () => unknown> = {
     j: () => step(1),
     k: () => step(-1),
-    u: () => detail.querySelector<HTMLElement>(".head .primary")?.click(),
+    // While another edit is loaded, the button is still that of the last one.
+    u: () => detail.ariaBusy === "false" && detail.querySelector<HTMLElement>(".head .primary")?.click(),
     "/": () => search.focus(),
     "?": showKeys,
   };
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
-    const types = target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== "checkbox");
-    const press = types || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog") ? undefined : keys[key];
+    const isTyping = target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== "checkbox");
+    const press = isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog") ? undefined : keys[key];
     if (!press) return;
     event.preventDefault();
     press();
@@ -428,7 +432,8 @@ function desk(root: HTMLElement, server: Server): void {
 /** Returns the link that opens a file in VS Code, at its first changed line. */
 function editorLink({ path, hunks: [hunk] }: FileStory): string {
   const line = hunk ? `:${hunk.newStart + Math.max(0, hunk.lines.findIndex(({ kind }) => kind !== " "))}` : "";
-  return `vscode://file/${path.replace(/^\//, "").split("/").map(encodeURIComponent).join("/")}${line}`;
+  const slashed = /^[a-z]:\\/i.test(path) ? path.replaceAll("\\", "/") : path;
+  return `vscode://file/${slashed.replace(/^\//, "").split("/").map(encodeURIComponent).join("/")}${line}`;
 }
 
 /** Returns the text of an option, which cannot have elements: characters that change its direction, or are invisible, are named. */

@@ -241,8 +241,10 @@ pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
     let mut out = head(entry, can_undo);
     let rows = rows(entry);
     let counts = sum(rows.iter().map(|row| Counts::of(&row.file.diff)));
-    out.insert("added".to_owned(), json!(counts.added));
-    out.insert("removed".to_owned(), json!(counts.removed));
+    if counts.is_whole {
+        out.insert("added".to_owned(), json!(counts.added));
+        out.insert("removed".to_owned(), json!(counts.removed));
+    }
     if let Some(line) = rows.first().and_then(changed_line) {
         out.insert("line".to_owned(), json!(line));
     }

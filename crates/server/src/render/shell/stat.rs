@@ -23,7 +23,7 @@ pub(crate) struct Counts {
     pub(crate) added: u64,
     pub(crate) removed: u64,
     /// Whether the diff is whole. If it was cut, the real counts are higher.
-    pub(super) is_whole: bool,
+    pub(crate) is_whole: bool,
 }
 
 impl Counts {
