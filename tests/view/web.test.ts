@@ -241,6 +241,32 @@ test("two states of a file are chosen and compared", async () => {
   await close();
 });
 
+test("unchanged lines beside a hunk are read and shown at a press", async () => {
+  const ask = ({ url }: { url: URL }) => {
+    const [start, count] = ["start", "count"].map((name) => Number(url.searchParams.get(name)));
+    return { body: { lines: Array.from({ length: count! }, (_, at) => ({ kind: " ", text: `line ${start! + at}` })) } };
+  };
+  const lines = stories.file("src/greet.py", [stories.GREET, stories.hunk(100, 101, ["-a", "+b"])], { before: { lines: 120 } });
+  const { page, asked, close, complaints } = await web({
+    "GET /api/lines": ask,
+    "GET /api/edits/aaaaaaaaaaa1": () => ({ body: stories.edit({ edit: { ...stories.EDIT, id: "aaaaaaaaaaa1" }, files: [lines] }) }),
+  });
+  const shown = () => page.locator(".detail .row").evaluateAll((rows) => rows.map((row) => row.textContent ?? ""));
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  await page.getByRole("button", { name: "90 lines unchanged" }).click();
+  await page.getByRole("button", { name: "50 lines unchanged" }).waitFor();
+  const texts = await shown();
+  assert.deepEqual(texts.filter((text) => /line (11|30|31|81|100)$/.test(text)), ["10line 1111line 11", "29line 3030line 30", "80line 8181line 81", "99line 100100line 100"]);
+  assert.equal(await focused(), "50 lines unchanged");
+  await page.getByRole("button", { name: "20 lines unchanged" }).click();
+  await page.getByText("line 121", { exact: true }).first().waitFor();
+  assert.equal(await focused(), "101line 102102line 102");
+  assert.equal(asked.filter((line) => line.startsWith("GET /api/lines?edit=")).length, 3);
+  assert.deepEqual(await violations(page.mainFrame()), []);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
 test("edits appear as they come, and the place in the list is kept", async () => {
   let edits: Loose[] = rows.slice(1);
   const { page, edit, close } = await web({ "GET /api/edits": () => ({ body: listing(edits) }) });

@@ -3,9 +3,9 @@
 // The same card is used in a chat and on the page of the history. Each of them passes a `Desk`, which carries out what the buttons ask for.
 
 import { button, fill, h, icon, put, type Child } from "./dom.ts";
-import { counts, countLines, fileSection, type Layout } from "./diff.ts";
+import { counts, countLines, fileSection, type Layout, type ReadLines } from "./diff.ts";
 import { block, name } from "./glyphs.ts";
-import type { Edit, FileStory, Problem, Story } from "./story.ts";
+import type { Edit, FileStory, Line, Problem, Story } from "./story.ts";
 import { T, clock, moment } from "./text.ts";
 import { compare, type Mark } from "./words.ts";
 
@@ -13,6 +13,8 @@ export interface Desk {
   show(id: string): Promise<Story>;
   takeBack(id: string): Promise<Story>;
   apply?(story: Story): Promise<Story>;
+  /** Reads lines of a file as they were after an edit. */
+  lines?(id: string, path: string, start: number, count: number): Promise<Line[]>;
   /** Tells the model what the person did; false if that is not possible. */
   tell?(what: "back" | "again" | "applied", id: string, paths: string): Promise<boolean>;
 }
@@ -122,12 +124,17 @@ export function card(first: Story, options: CardOptions): Card {
     fill(way, ...(conflict?.failure ? failure(conflict, options, T.edgeLeft) : []));
   };
 
+  const readerOf = ({ path }: FileStory): ReadLines | undefined => {
+    const [id, read] = [story.edit?.id, desk?.lines];
+    return id !== undefined && read ? (start, count) => read(id, path, start, count) : undefined;
+  };
+
   const renderBody = (layout: Layout): void => {
     const bare = !story.failure ? [] : failure(story, options, T.askedFor);
     fill(
       body,
       ...bare,
-      ...story.files.map((file, at) => fileSection(file, layout, at < OPEN_FILES, options.heading === "h2" ? "h3" : "h2", options.fileActions?.(file))),
+      ...story.files.map((file, at) => fileSection(file, layout, at < OPEN_FILES, options.heading === "h2" ? "h3" : "h2", options.fileActions?.(file), readerOf(file))),
       story.moreFiles > 0 && h("p", { class: "quiet pad" }, T.moreFiles(story.moreFiles)),
     );
   };

@@ -14,7 +14,16 @@ interface Cell {
   other?: Line;
 }
 
-type Row = { unchanged: number } | { old?: Cell; now?: Cell };
+/** Unchanged lines that the diff leaves out, and the numbers of the first of them on both sides. */
+interface Gap {
+  unchanged: number;
+  old: number;
+  now: number;
+  /** Whether they are the last lines of the file. */
+  last?: boolean;
+}
+
+type Row = Gap | { old?: Cell; now?: Cell };
 
 /** The layout of a diff. */
 export interface Layout {
@@ -23,15 +32,20 @@ export interface Layout {
   fold: number;
 }
 
+/** Reads lines of a file as they were after its edit: `count` of them, from the line `start` on, counted from 1. */
+export type ReadLines = (start: number, count: number) => Promise<Line[]>;
+
 /** The number of rows in a group, in a diff of more than `LAZY` lines. */
 const GROUP = 100;
 const LAZY = 300;
+/** The number of unchanged lines that one press shows beside each hunk. */
+const AROUND = 20;
 
 /** All rows of a file in order. Side by side, a removed line and its new version share a row. */
 function* rows(file: FileStory, split: boolean): Generator<Row> {
-  let oldLine = 1;
+  let [oldLine, newLine] = [1, 1];
   for (const hunk of file.hunks) {
-    if (hunk.oldStart > oldLine) yield { unchanged: hunk.oldStart - oldLine };
+    if (hunk.oldStart > oldLine) yield { unchanged: hunk.oldStart - oldLine, old: oldLine, now: newLine };
     let old = hunk.oldStart;
     let now = hunk.newStart;
     for (let at = 0; at < hunk.lines.length; ) {
@@ -48,10 +62,10 @@ function* rows(file: FileStory, split: boolean): Generator<Row> {
       yield* block(removed.map((each) => ({ n: old++, line: each })), added.map((each) => ({ n: now++, line: each })), split);
       at = end;
     }
-    oldLine = old;
+    [oldLine, newLine] = [old, now];
   }
   const total = file.before?.lines;
-  if (!file.cut && total !== undefined && total >= oldLine && file.hunks.length > 0) yield { unchanged: total - oldLine + 1 };
+  if (!file.cut && total !== undefined && total >= oldLine && file.hunks.length > 0) yield { unchanged: total - oldLine + 1, old: oldLine, now: newLine, last: true };
 }
 
 /** Pairs removed lines with the lines that replace them. */
@@ -139,7 +153,7 @@ function shorten(path: string, root: string | undefined): string {
 let serial = 0;
 
 /** A section for a file: its name, its changes besides lines, and its diff, which is visible at first if `open`. */
-export function fileSection(file: FileStory, layout: Layout, open: boolean, heading: "h2" | "h3", actions: Child[] = []): HTMLElement {
+export function fileSection(file: FileStory, layout: Layout, open: boolean, heading: "h2" | "h3", actions: Child[] = [], read?: ReadLines): HTMLElement {
   const id = `file-${(serial += 1)}`;
   const body = h("div", { class: "file-body" });
   const section = h(
@@ -158,7 +172,7 @@ export function fileSection(file: FileStory, layout: Layout, open: boolean, head
       actions.length > 0 && h("div", { class: "file-actions" }, ...actions),
       facts.length > 0 && h("ul", { class: "facts" }, ...facts.map((fact) => h("li", {}, fact))),
       ...file.warnings.map((warning) => h("p", { class: "warning" }, warning)),
-      file.hunks.length > 0 ? table(file, layout, id) : facts.length === 0 && h("p", { class: "quiet pad" }, file.cut ? T.cut : T.noLines),
+      file.hunks.length > 0 ? table(file, layout, id, read) : facts.length === 0 && h("p", { class: "quiet pad" }, file.cut ? T.cut : T.noLines),
       file.cut && file.hunks.length > 0 && h("p", { class: "quiet pad" }, T.cut),
     );
   };
@@ -183,7 +197,7 @@ function factChanges({ before, after }: FileStory): string[] {
 }
 
 /** The lines of a file; the first `fold` of them at once, the others behind a button. */
-function table(file: FileStory, layout: Layout, label: string): HTMLElement {
+function table(file: FileStory, layout: Layout, label: string, read: ReadLines | undefined): HTMLElement {
   const { added, removed, all } = countLines([file]);
   // A created or removed file has one side only.
   const split = layout.split && added < all && removed < all;
@@ -215,7 +229,7 @@ function table(file: FileStory, layout: Layout, label: string): HTMLElement {
         put(element, group);
         size = 0;
       }
-      put(group, rowElement(next.value, split, dominant));
+      put(group, rowElement(next.value, split, dominant, read));
       group.style.setProperty("--rows", String((size += 1)));
       made += weight(next.value);
       left -= weight(next.value);
@@ -243,9 +257,26 @@ function table(file: FileStory, layout: Layout, label: string): HTMLElement {
   return box;
 }
 
-function rowElement(row: Row, split: boolean, dominant: string | undefined): HTMLElement {
+function rowElement(row: Row, split: boolean, dominant: string | undefined, read?: ReadLines): HTMLElement {
   if ("unchanged" in row) {
-    return h("div", { class: "row gap", role: "row" }, h("span", { role: "cell", class: "gap-text", attrs: { "aria-colspan": split ? 6 : 4 } }, T.unchangedLines(row.unchanged)));
+    const label = T.unchangedLines(row.unchanged);
+    const cell = h("span", { role: "cell", class: "gap-text", attrs: { "aria-colspan": split ? 6 : 4 } }, read === undefined && label);
+    const element = h("div", { class: "row gap", role: "row" }, cell);
+    if (read) {
+      const press = () =>
+        void widen(row, read).then(
+          (rows) => {
+            const shown = rows.map((each) => rowElement(each, split, dominant, read));
+            element.replaceWith(...shown);
+            const next = shown.map((each) => each.querySelector("button")).find((each) => each !== null) ?? shown[0];
+            if (next instanceof HTMLDivElement) next.tabIndex = -1;
+            next?.focus({ preventScroll: true });
+          },
+          (error: unknown) => fill(cell, h("span", { role: "alert" }, error instanceof Error ? error.message : String(error))),
+        );
+      put(cell, button(label, press, "quiet-button"));
+    }
+    return element;
   }
   const { old, now } = row;
   const same = old && now && old.line === now.line;
@@ -261,6 +292,19 @@ function rowElement(row: Row, split: boolean, dominant: string | undefined): HTM
     number(now),
     ...text(cell, same ? "" : now ? "add" : "del", dominant),
   );
+}
+
+/** Returns rows in place of a gap: the lines beside the hunks above and below it, and a smaller gap between these. */
+async function widen({ unchanged, old, now, last }: Gap, read: ReadLines): Promise<Row[]> {
+  const part = async (from: number, to: number): Promise<Row[]> => {
+    const lines = from < to ? await read(now + from, to - from) : [];
+    return lines.map((line, at) => ({ old: { n: old + from + at, line }, now: { n: now + from + at, line } }));
+  };
+  if (unchanged <= 2 * AROUND) return await part(0, unchanged);
+  const above = old === 1 ? 0 : AROUND;
+  const below = last ? unchanged : unchanged - AROUND;
+  const left = { unchanged: below - above, old: old + above, now: now + above, ...(last && { last }) };
+  return [...(await part(0, above)), left, ...(await part(below, unchanged))];
 }
 
 const number = (cell: Cell | undefined) => h("span", { class: "n", role: "cell" }, cell ? String(cell.n) : "");

@@ -231,7 +231,7 @@ function readHunk(value: unknown): Hunk | undefined {
   };
 }
 
-function readLine(value: unknown): Line | undefined {
+export function readLine(value: unknown): Line | undefined {
   if (!isObject(value) || typeof value["text"] !== "string") return undefined;
   const kind = value["kind"];
   if (kind !== " " && kind !== "+" && kind !== "-") return undefined;

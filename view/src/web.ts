@@ -7,7 +7,7 @@ import type { Layout } from "./diff.ts";
 import { fillEdits, moveByKeys } from "./edits.ts";
 import { name } from "./glyphs.ts";
 import { open as openServer, Refused, type Server } from "./server.ts";
-import { isObject, list, readEditRow, readState, readStory, string, type EditRow, type FileStory, type Loose, type State, type Story } from "./story.ts";
+import { isObject, list, readEditRow, readLine, readState, readStory, string, type EditRow, type FileStory, type Loose, type State, type Story } from "./story.ts";
 import { T, clock, moment } from "./text.ts";
 
 const WIDE = 860;
@@ -73,6 +73,10 @@ function desk(root: HTMLElement, server: Server): void {
       const story = (await takeBack({ edits: [id] }, false))[0]?.story;
       if (!story) throw new Error(T.couldNotTakeBack);
       return story;
+    },
+    lines: async (edit, path, start, count) => {
+      const reply = await server.get("/api/lines", { edit, path, start: String(start), count: String(count) });
+      return list(reply["lines"], readLine);
     },
   };
 
@@ -147,14 +151,17 @@ function desk(root: HTMLElement, server: Server): void {
     void load(false, true);
   }
 
-  let asked = 0;
-  /** Loads the edits again: with `more` the next page, with `anew` a new list. If two requests overlap, the later one counts. */
-  async function load(more: boolean, anew = false): Promise<void> {
-    const turn = (asked += 1);
+  let loads = Promise.resolve();
+  /** Loads the edits again: with `more` the next page, with `anew` a new list. Requests take turns, so that none is lost. */
+  function load(more: boolean, anew = false): Promise<void> {
+    loads = loads.then(() => loadNow(more, anew));
+    return loads;
+  }
+
+  async function loadNow(more: boolean, anew: boolean): Promise<void> {
     try {
       const limit = more || anew ? AT_ONCE : String(Math.max(Number(AT_ONCE), Math.min(edits.length, 500)));
       const reply = await server.get("/api/edits", { ...filters, limit, before: more ? next : undefined });
-      if (turn !== asked) return;
       const found = list(reply["edits"], readEditRow);
       clear.hidden = Object.values(filters).every((value) => value === "");
       // Older edits that were loaded before stay, so that a long list keeps its position.
@@ -169,9 +176,9 @@ function desk(root: HTMLElement, server: Server): void {
       fill(notice, ...list(reply["warnings"], string).map((warning) => h("span", { class: "warning" }, warning)), empty);
       render();
       const newest = edits[0];
-      if (current === undefined && newest && matchMedia("(min-width: 721px)").matches) await show(newest.id, false);
+      if (current === undefined && newest && matchMedia("(min-width: 721px)").matches) void show(newest.id, false);
     } catch (error) {
-      if (turn === asked) fill(notice, h("span", { class: "warning" }, sayError(error)));
+      fill(notice, h("span", { class: "warning" }, sayError(error)));
     }
   }
 
@@ -223,6 +230,8 @@ function desk(root: HTMLElement, server: Server): void {
 
   async function show(id: string, focus: boolean): Promise<void> {
     current = id;
+    // A press that comes now would be meant for the edit that is not yet here.
+    if (shown) shown.element.inert = true;
     render();
     root.classList.add("has-detail");
     detail.setAttribute("aria-busy", "true");
@@ -393,15 +402,14 @@ function desk(root: HTMLElement, server: Server): void {
   const keys: Record<string, () => unknown> = {
     j: () => step(1),
     k: () => step(-1),
-    // While another edit is loaded, the button is still that of the last one.
-    u: () => detail.ariaBusy === "false" && detail.querySelector<HTMLElement>(".head .primary")?.click(),
+    u: () => detail.querySelector<HTMLElement>(".card:not([inert]) .head .primary")?.click(),
     "/": () => search.focus(),
     "?": showKeys,
   };
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
     const isTyping = target instanceof HTMLSelectElement || (target instanceof HTMLInputElement && target.type !== "checkbox");
-    const press = isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog") ? undefined : keys[key];
+    const press = isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") ? undefined : keys[key];
     if (!press) return;
     event.preventDefault();
     press();
@@ -413,6 +421,7 @@ function desk(root: HTMLElement, server: Server): void {
     shown?.relayout(layout());
   }).observe(detail);
 
+  // The first answer loads the list, too.
   let newest: unknown;
   server.watch(
     (now) => {
@@ -426,7 +435,6 @@ function desk(root: HTMLElement, server: Server): void {
       live.classList.toggle("on", connected);
     },
   );
-  void load(false);
 }
 
 /** Returns the link that opens a file in VS Code, at its first changed line. */

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_store::{ChangeKind, EditFilter, EditId, Entry, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
@@ -72,6 +73,20 @@ pub fn difference(past: &Past, path: &str, from: &str, to: &str) -> Result<Value
     let (before, _) = state(&mut workspace, &path, from)?;
     let (after, encoding) = state(&mut workspace, &path, to)?;
     Ok(story::difference(&path, encoding, [before.as_deref(), after.as_deref()]))
+}
+
+/// Returns at most `count` lines of a file as they were after an edit, from the line `start` on; the first
+/// line is 1.
+pub fn lines(past: &Past, path: &str, edit: &str, start: u64, count: u64) -> Result<Value, BoxedProblem> {
+    let mut workspace = past.workspace();
+    let path = path_in_history(Path::new(path));
+    let id = EditId::parse(edit).ok_or_else(words::unknown)?;
+    let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
+    let (entry, _) = workspace.history().get(&id).map_err(unreadable)?.ok_or_else(words::unknown)?;
+    let index = entry.files.iter().rposition(|file| file.path == path).ok_or_else(words::no_state)?;
+    let (after, encoding) = state(&mut workspace, &path, &format!("{id}.{index}.{AFTER}"))?;
+    let lines = LineRange::new(LineNumber::new(start).ok_or_else(words::no_state)?, count);
+    Ok(json!({ "lines": story::lines(&after.unwrap_or_default(), encoding, lines) }))
 }
 
 fn own((key, value): (&str, Value)) -> (String, Value) {

@@ -7,15 +7,13 @@ use std::time::SystemTime;
 use mcp_text_editor_store::{EditFilter, EditId, Entry, EntryFile, NotKept, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
-use super::past::{BoxedProblem, Past};
+use super::past::{BoxedProblem, LOOKED_AT, Past};
 use crate::render::past as words;
 use crate::render::paths::shown;
 use crate::render::story::row;
 
 /// The maximum number of edits, with their diffs, that are in memory at once.
 const PAGE: usize = 200;
-/// The number of edits after which a search stops. If more edits are left, the answer says where to continue.
-const LOOKED_AT: usize = 20_000;
 
 /// The conditions of a search for edits. An edit is found if it meets all of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -9,7 +9,7 @@ mod past;
 pub mod series;
 mod take_back;
 
-pub use self::compare::{difference, states};
+pub use self::compare::{difference, lines, states};
 pub use self::find::{EditQuery, list};
 pub(crate) use self::past::of_entry;
 pub use self::past::{BoxedProblem, Past, newest, page, show};

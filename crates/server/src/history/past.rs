@@ -18,6 +18,8 @@ use crate::render::story;
 const MAX_BYTES: usize = 16 << 20;
 /// The maximum number of edits that are in memory at once while names are collected.
 const PAGE: usize = 200;
+/// The number of edits after which a search stops. If more edits are left, the answer says where to continue.
+pub(super) const LOOKED_AT: usize = 20_000;
 /// The maximum number of roots that are collected, and the same for tools and for clients.
 const MAX_NAMES: usize = 1_000;
 
@@ -59,8 +61,8 @@ impl Past {
     }
 }
 
-/// The names of the roots, tools and clients of all edits so far. Names are never removed, even if the
-/// history has deleted their edits.
+/// The names of the roots, tools and clients of the newest edits (`LOOKED_AT` of them). Names are never
+/// removed, even if the history has deleted their edits.
 #[derive(Default, Debug)]
 pub(super) struct Makers {
     /// The newest edit whose names were added.
@@ -74,19 +76,15 @@ impl Makers {
     /// Adds the names from edits since the last call.
     pub(super) fn update(&mut self, workspace: &Workspace, scope: &EditFilter) -> Result<(), NotKept> {
         let mut filter = scope.clone();
-        let mut newest = None;
+        let (mut newest, mut looked_at) = (None, 0);
         loop {
             let limit = if newest.is_none() { 1 } else { PAGE };
             let entries = workspace.history().find(&filter, limit, &|_| true)?;
             newest = newest.or_else(|| entries.first().map(|entry| entry.id.clone()));
-            for entry in &entries {
-                if self.newest.as_ref() == Some(&entry.id) {
-                    self.newest = newest;
-                    return Ok(());
-                }
-                self.add(entry);
-            }
-            if entries.len() < limit {
+            let new = entries.iter().take_while(|entry| self.newest.as_ref() != Some(&entry.id)).count();
+            entries.iter().take(new).for_each(|entry| self.add(entry));
+            looked_at += new;
+            if new < limit || looked_at >= LOOKED_AT {
                 self.newest = newest;
                 return Ok(());
             }

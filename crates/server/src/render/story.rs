@@ -7,6 +7,7 @@ use std::path::Path;
 
 use mcp_text_editor_core::diff::{self, Comparison, Hunks, RowEnd, RowSide};
 use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
@@ -141,6 +142,19 @@ pub(crate) fn difference(path: &Path, encoding: Encoding, states: [Option<&[u8]>
     let [before, after] = scans;
     page.compared(head, &Comparison { before, after, hunks });
     Value::Object(page.story("difference"))
+}
+
+/// Returns some lines of a text, in the form of a story's lines that an edit did not change. Lines for which
+/// there is no room are left out.
+pub(crate) fn lines(text: &[u8], encoding: Encoding, lines: LineRange) -> Vec<Value> {
+    let whole = scan(text, encoding);
+    let Ok(bytes) = Scanned::new(text, &whole).bytes_of(lines);
+    let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+    let part = text.get(place(bytes.start)..place(bytes.end)).unwrap_or_default();
+    let part_scan = scan(part, whole.encoding);
+    let hunks = diff::states(None, Some(Scanned::new(part, &part_scan)), ROOM);
+    let rows = hunks.hunks.into_iter().flat_map(|hunk| hunk.rows);
+    rows.map(|row| line(&diff::DiffRow { side: RowSide::Both, ..row })).collect()
 }
 
 /// Makes the story of a call that was refused.

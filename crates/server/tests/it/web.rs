@@ -203,6 +203,7 @@ fn nobody_asks_without_the_secret_and_the_link_works_once() {
             &show,
             "GET /api/states?path=/a",
             "GET /api/difference",
+            "GET /api/lines",
             "GET /api/now",
             "GET /api/x",
         ] {
@@ -326,7 +327,12 @@ fn what_is_no_question_is_refused_and_does_nothing() {
     for path in ["/api/edits/x", "/api/edits/0123456789ab", "/api/edits/%00", "/api/edits/../edits/x"] {
         assert_eq!(error(&web.get(path)), (404, "not_found".to_owned()), "{path}");
     }
-    for path in ["/api/states", "/api/difference?path=/a", "/api/difference?path=/a&from=now"] {
+    for path in [
+        "/api/states",
+        "/api/difference?path=/a",
+        "/api/difference?path=/a&from=now",
+        "/api/lines?edit=a&path=b&start=x&count=1",
+    ] {
         assert_eq!(error(&web.get(path)), (400, "invalid_arguments".to_owned()), "{path}");
     }
     let path = encoded(shell.world.path("a.txt").to_str().unwrap());
@@ -628,6 +634,32 @@ fn any_two_states_of_a_file_are_compared() {
     assert_eq!(web.told(&format!("/api/states?path={secret}")), json!({"states": []}));
     let reply = web.get(&format!("/api/difference?path={secret}&from=now&to=now"));
     assert_eq!(error(&reply), (404, "not_found".to_owned()));
+}
+
+#[test]
+fn lines_beside_a_hunk_are_read_as_they_were_after_the_edit() {
+    let shell = Shell::new();
+    let path = shell.world.path("a.txt");
+    let in_url = encoded(path.to_str().unwrap());
+    let text = (1..=40).map(|line| format!("line {line}\r\n")).collect::<Vec<_>>().concat();
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes);
+    std::fs::write(&path, units.collect::<Vec<u8>>()).unwrap();
+    let edit = shell.patch(&["a.txt"], "line 20", "line zwanzig");
+    let later = shell.patch(&["a.txt"], "line 3\n", "");
+    let web = Web::open(&shell, &[]);
+    let lines = |edit: &str, start: u64, count: u64| {
+        web.get(&format!("/api/lines?edit={edit}&path={in_url}&start={start}&count={count}"))
+    };
+    let line = |text: &str| json!({"kind": " ", "text": text, "end": "crlf"});
+    assert_eq!(lines(&edit, 2, 2).json(), json!({"lines": [line("line 2"), line("line 3")]}));
+    assert_eq!(lines(&later, 2, 2).json(), json!({"lines": [line("line 2"), line("line 4")]}));
+    assert_eq!(lines(&edit, 40, u64::MAX).json(), json!({"lines": [line("line 40")]}));
+    assert_eq!(lines(&edit, u64::MAX, u64::MAX).json(), json!({"lines": []}));
+    assert_eq!(error(&lines(&edit, 0, 1)), (404, "not_found".to_owned()));
+    assert_eq!(error(&lines("0123456789ab", 1, 1)), (404, "not_found".to_owned()));
+    // Another program's change comes between: the state is not reconstructed.
+    shell.world.write("a.txt", "four\n");
+    assert_eq!(error(&lines(&edit, 1, 1)), (409, "conflict".to_owned()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Serves the paths of the page's server. Anybody can get the page itself; everything else requires the
-//! secret.
+//! Serves the page that shows past edits, and the paths below `/api/`, from which the page gets its data.
+//! Anybody can get the page itself. `/api/session` requires the code in the link, and returns the secret that
+//! all other paths below `/api/` require.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +62,7 @@ impl Pulse {
     }
 }
 
-/// The responder to all requests of pages.
+/// The responder to all requests of open pages.
 #[derive(Debug)]
 pub(super) struct WebEndpoint {
     pub(super) page: Bytes,
@@ -158,6 +159,11 @@ impl WebEndpoint {
             "/api/difference" => {
                 let (path, from, to) = (query.need("path")?, query.need("from")?, query.need("to")?);
                 self.ask(move |past| history::difference(past, &path, &from, &to)).await
+            }
+            "/api/lines" => {
+                let (edit, path) = (query.need("edit")?, query.need("path")?);
+                let (start, count) = (query.number("start")?, query.number("count")?);
+                self.ask(move |past| history::lines(past, &path, &edit, start, count)).await
             }
             "/api/take-back" => self.take_back(request, incoming).await,
             "/api/now" => {

@@ -1,4 +1,4 @@
-//! Parses the arguments of a request, from the query of its URL or the JSON object in its body.
+//! Parses the arguments of a request of the page, from the query of the URL or the JSON object in the body.
 
 use std::time::SystemTime;
 
@@ -50,6 +50,11 @@ impl Query {
     /// Returns a required value.
     pub(super) fn need(&self, name: &str) -> Result<String, BoxedProblem> {
         self.get(name).ok_or_else(|| invalid(format!("`{name}` is missing.")))
+    }
+
+    /// Returns a required number.
+    pub(super) fn number(&self, name: &str) -> Result<u64, BoxedProblem> {
+        self.need(name)?.parse().map_err(|_| invalid(format!("`{name}` is a number.")))
     }
 
     /// Returns the selection of the edits to list.
