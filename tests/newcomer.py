@@ -57,7 +57,7 @@ def main() -> int:
             failed += not is_right
             print(f"{'ok' if is_right else 'FAILED'}: {time.monotonic() - began:6.1f} s  {line[:100]}", flush=True)
             if not is_right:
-                print((done.stdout + done.stderr)[-2_000:])
+                print(done.stdout[-4_000:], done.stderr[-2_000:], sep="\n")
         print(f"{failed} failed")
         return 1 if failed else 0
 

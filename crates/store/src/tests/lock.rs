@@ -28,6 +28,8 @@ thread_local! {
     static WAITED: Cell<u128> = Cell::default();
 }
 
+/// Returns a limit for locks that somebody else holds. For a free lock a test takes the default: a process
+/// that another test starts holds the lock, too, until it runs its program.
 fn short() -> LockTimeout<'static> {
     LockTimeout { limit: Duration::from_millis(30), ..LockTimeout::default() }
 }
@@ -115,8 +117,12 @@ fn waiting_ends_with_busy_or_when_cancelled() {
     let wait = LockTimeout { cancellation: Cancellation::when(&cancel), ..LockTimeout::default() };
     assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Cancelled);
     drop(held);
-    assert!(lock(&place, &LockTimeout { observer, ..short() }).is_ok());
-    assert_eq!(WAITED.get(), 0);
+    let is_free_at_once = |_| {
+        WAITED.set(0);
+        drop(lock(&place, &LockTimeout { observer, ..LockTimeout::default() }).unwrap());
+        WAITED.get() == 0
+    };
+    assert!((0..100).any(is_free_at_once));
 }
 
 #[test]
@@ -127,11 +133,11 @@ fn several_names_of_one_file_are_one_lock() {
     std::fs::hard_link(world.path("@/root/a"), world.path("@/root/hard")).unwrap();
     let places = ["b", "a", "hard", "b"].map(|name| world.place(&format!("@/root/{name}")));
     let places: Vec<&WritablePlace> = places.iter().collect();
-    let set = lock_all(&places, &short()).unwrap();
+    let set = lock_all(&places, &LockTimeout::default()).unwrap();
     assert_eq!(set.file_of, [0, 1, 1, 0]);
     assert_eq!(set.files.len(), 2);
     assert_eq!(set.files[0].file().path(), world.path("@/root/b"));
-    assert!(lock_all(&[], &short()).unwrap().files.is_empty());
+    assert!(lock_all(&[], &LockTimeout::default()).unwrap().files.is_empty());
 }
 
 #[test]
@@ -140,7 +146,7 @@ fn a_link_and_the_file_that_it_leads_to_are_one_lock() {
     world.write("@/root/a", "");
     world.link("@/root/link", "a");
     let places = ["link", "a"].map(|name| world.place(&format!("@/root/{name}")));
-    let set = lock_all(&[&places[0], &places[1]], &short()).unwrap();
+    let set = lock_all(&[&places[0], &places[1]], &LockTimeout::default()).unwrap();
     assert_eq!((set.file_of.as_slice(), set.files.len()), (&[0, 0][..], 1));
 }
 
@@ -152,16 +158,17 @@ fn all_or_no_locks_are_taken() {
     }
     let places = ["a", "b", "c"].map(|name| world.place(&format!("@/root/{name}")));
     let all: Vec<&WritablePlace> = places.iter().collect();
-    let held = lock(&places[1], &short()).unwrap();
+    let held = lock(&places[1], &LockTimeout::default()).unwrap();
     let problems = lock_all(&all, &short()).unwrap_err();
     assert_eq!(problems.len(), 1);
     assert_eq!((problems[0].0, &problems[0].1.kind), (1, &StoreErrorKind::Busy));
-    assert!(lock(&places[0], &short()).is_ok() && lock(&places[2], &short()).is_ok());
+    let is_free = |place| lock(place, &LockTimeout::default()).is_ok();
+    assert!(is_free(&places[0]) && is_free(&places[2]));
     drop(held);
     // All files that cannot be opened are reported together.
     std::fs::remove_file(world.path("@/root/a")).unwrap();
     std::fs::remove_file(world.path("@/root/c")).unwrap();
-    let problems = lock_all(&all, &short()).unwrap_err();
+    let problems = lock_all(&all, &LockTimeout::default()).unwrap_err();
     let indexes: Vec<usize> = problems.iter().map(|(index, _)| *index).collect();
     assert_eq!(indexes, [0, 2]);
     assert!(problems.iter().all(|(_, error)| error.kind == StoreErrorKind::NotFound));
@@ -200,7 +207,7 @@ fn a_lock_follows_the_name_to_another_file() {
     // wait any longer.
     world.write("@/root/new", "newer");
     std::fs::rename(world.path("@/root/new"), world.path("@/root/a")).unwrap();
-    let locked = lock(&place, &short()).unwrap();
+    let locked = lock(&place, &LockTimeout::default()).unwrap();
     assert_eq!(locked.file().size(), 5);
     drop(held);
     // Size and times are those of the moment of the lock, not of the open.
@@ -217,7 +224,7 @@ fn a_read_only_file_stays_read_only() {
     permissions.set_readonly(true);
     std::fs::set_permissions(world.path("@/root/a"), permissions).unwrap();
     let is_superuser = OpenOptions::new().write(true).open(world.path("@/root/a")).is_ok();
-    let locked = lock(&world.place("@/root/a"), &short());
+    let locked = lock(&world.place("@/root/a"), &LockTimeout::default());
     match locked {
         Ok(_) => assert!(is_superuser),
         Err(error) => assert_eq!(error.kind, StoreErrorKind::PermissionDenied),

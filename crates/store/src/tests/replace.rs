@@ -156,7 +156,7 @@ fn nobody_builds_on_a_file_before_its_commit_is_over() {
     let prepared = vec![prepare(&world, "@/root/a", "new")];
     let is_locked = || assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Busy);
     commit(&world.workspace, prepared, is_locked).unwrap();
-    assert_eq!(lock(&place, &wait).unwrap().file().size(), 3);
+    assert_eq!(lock(&place, &LockTimeout::default()).unwrap().file().size(), 3);
 }
 
 #[test]
