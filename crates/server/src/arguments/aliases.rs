@@ -1,7 +1,7 @@
-//! Recognises the names that other tools have for arguments. An argument with such a name, or with a
-//! misspelled one, is read as the argument that it means, so that its value is checked, too. The call is
-//! still refused, with one sentence about all names, and opens no file. [`nearest`] finds the known name that
-//! is most similar to any other wrong name.
+//! Recognises the names that other tools (those of other programs) have for arguments. An argument with such
+//! a name, or with a misspelled one, is read as the argument that it means, so that its value is checked,
+//! too. The call is still refused, with one sentence about all names, and opens no file. [`nearest`] finds
+//! the known name that is most similar to a wrong name of another kind, such as a tool's.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,9 @@ const MAX_KEYS: usize = 1_000;
 
 type Row = (&'static str, &'static str, &'static str);
 
-/// Arguments of other tools that have no counterpart with the same values: their names, the argument that a
-/// tool must have for the sentence to help, and the sentence. The value of such an argument is not read.
+/// Arguments of other tools that have no counterpart with the same values. Each row has their names, the
+/// argument that a tool must have for the sentence to help, and the sentence. The values of these arguments
+/// are not read.
 const WITHOUT_COUNTERPART: &[Row] = &[
     ("command", "file_path", "a command is a tool of its own"),
     (
@@ -55,7 +56,7 @@ pub(super) struct OtherNames {
 impl OtherNames {
     /// Moves values from keys with other names to the arguments of `known` that these names mean. Does so
     /// only if a single key can mean the argument, and the call does not give the argument under its own
-    /// name.
+    /// name. Removes arguments without a counterpart, and collects their sentences.
     pub(super) fn rename(
         &mut self,
         values: &mut Map<String, Value>,
@@ -119,7 +120,8 @@ pub(super) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         return None;
     }
     let folded = fold(name);
-    // No name of an argument of any tool is taken for a misspelling of another, however similar.
+    // The name of an argument of any tool is never taken for a misspelling of another argument, however
+    // similar.
     let is_own = ALL.iter().any(|own| own.name == folded);
     let near = known
         .iter()

@@ -1,4 +1,4 @@
-//! Reads an object among the arguments of a call, key by key.
+//! Reads the arguments of a call, or an object among them, key by key.
 
 use std::fmt::Display;
 use std::rc::Rc;
@@ -17,8 +17,8 @@ use crate::json::weigh;
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 
-/// The maximum number of keys of an object whose wrong names are recognised. In a larger object, they are
-/// only unknown keys.
+/// The maximum number of keys of an object whose wrong names are recognised. In a larger object, wrong names
+/// count as unknown keys.
 const MAX_KEYS: usize = 100;
 
 /// The maximum number of characters of a path that a problem carries. No error shows more, and a path can be
@@ -29,12 +29,13 @@ const MAX_PATH: usize = 8_000;
 /// already noted.
 struct TooMuch;
 
-/// An object among the arguments. Each argument is read once, as the object declares it. When this value is
-/// dropped, it notes the keys that were not read.
+/// The arguments of a call, or an object among them. Each argument is read once, as the object declares it.
+/// When this value is dropped, it notes each key that was not read as a problem.
 #[derive(Debug)]
 pub struct Fields<'n> {
     notes: &'n Notes<'n>,
-    /// The place of the object in the arguments; empty for the arguments themselves.
+    /// The place of the object in the arguments, such as `files[0].patches[2]`; empty for the arguments
+    /// themselves.
     place: String,
     /// The file that the object is about.
     file: Option<Rc<str>>,
@@ -45,7 +46,7 @@ pub struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// Takes the arguments of a call.
+    /// Takes the arguments of a call, without the keys that clients add on their own.
     #[must_use]
     pub fn top(notes: &'n Notes<'n>, object: Object, mut values: Map<String, Value>) -> Self {
         values.retain(|name, _| !is_added(name));
@@ -97,7 +98,7 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
     }
 
-    /// Returns the place of this object.
+    /// Returns the place of this object; "the call" for the arguments of a call themselves.
     #[must_use]
     pub fn place(&self) -> &str {
         if self.place.is_empty() { "the call" } else { &self.place }
@@ -134,7 +135,8 @@ impl<'n> Fields<'n> {
         Some(path)
     }
 
-    /// Reads a text argument: the text of a file, a path or a label.
+    /// Reads an argument whose value is a string: the text of a file, a path, the label of an encoding, a
+    /// digest, or another short text. An empty path counts as absent unless the path is required.
     pub fn text(&mut self, argument: Argument) -> Option<String> {
         let argument = self.declared(argument);
         let text = match self.take(argument)? {
@@ -233,7 +235,7 @@ impl<'n> Fields<'n> {
         default
     }
 
-    /// Reads the prefix of a digest, alone or after its label, as replies print it.
+    /// Reads the prefix of a digest, alone or after its name, as replies print it.
     pub fn tag(&mut self, argument: Argument) -> Option<DigestPrefix> {
         let text = self.text(argument)?;
         let tag = labeled(&text, argument.name).and_then(DigestPrefix::parse);
@@ -245,7 +247,8 @@ impl<'n> Fields<'n> {
         tag
     }
 
-    /// Reads an optional list of paths. Items that are not texts are noted and left out.
+    /// Reads an optional list of paths, or a single path. Items that are not strings, or hold U+0000, are
+    /// noted as problems and left out.
     pub fn paths(&mut self, argument: Argument) -> Option<Vec<String>> {
         let items = self.items(argument, Limit::Files)?;
         let mut paths = Vec::with_capacity(items.len());
@@ -261,7 +264,7 @@ impl<'n> Fields<'n> {
     }
 
     /// Reads optional globs: a list of them, or a single one. Empty globs are left out; items that are not
-    /// texts are noted and left out.
+    /// strings, or hold U+0000, are noted as problems and left out.
     pub fn globs(&mut self, argument: Argument) -> Vec<String> {
         let Some(value) = self.take(argument) else { return Vec::new() };
         let Ok(spelled) = self.unspelled(&value) else { return Vec::new() };
@@ -279,7 +282,7 @@ impl<'n> Fields<'n> {
         globs.filter(|glob| !glob.is_empty()).collect()
     }
 
-    /// Reads an item of a list of paths or globs, which must be a text without U+0000.
+    /// Reads an item of a list of paths or globs, which must be a string without U+0000.
     fn item(&self, name: &str, index: usize, item: Value, hint: &str) -> Option<String> {
         let place = format!("{}[{index}]", self.place_of(name));
         match item {
@@ -309,7 +312,9 @@ impl<'n> Fields<'n> {
         self.notes.admit(limit, items.len()).then_some(items)
     }
 
-    /// Reads a list of objects. Items that are not objects are noted and left out.
+    /// Reads a list of objects, or a single object. If the objects have a field `start`, an array of two
+    /// items stands for an object of `start` and `end`. Any other item that is not an object is noted as a
+    /// problem and left out.
     pub fn objects(&mut self, argument: Argument) -> Option<Vec<Self>> {
         let Argument { kind: ValueKind::Objects(limit), items: object, .. } = self.declared(argument) else {
             return None;
@@ -389,7 +394,7 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
     }
 
-    /// Returns the array, object, number or boolean that a string spells; `None` for any other value.
+    /// Returns the array, object, number or boolean that a string spells as JSON; `None` for any other value.
     fn unspelled(&self, value: &Value) -> Result<Option<Value>, TooMuch> {
         let Some(text) = value.as_str() else { return Ok(None) };
         if text.trim_start().starts_with(['[', '{']) {
@@ -473,8 +478,8 @@ fn labeled<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     words.next()
 }
 
-/// Reads each object of a list with `read`. If it returns `None` for one, the result is `None`, but the
-/// others are still read to find all problems.
+/// Reads each object of a list with `read`. If `read` returns `None` for an object, the result is `None`, but
+/// the other objects are still read to find all problems.
 pub fn each<'n, T>(
     objects: Vec<Fields<'n>>,
     mut read: impl FnMut(&mut Fields<'n>) -> Option<T>,

@@ -2,7 +2,7 @@
 //!
 //! Paths and labels of encodings are validated only if a call's arguments have other problems. Such a call
 //! opens no files, so its error would lack malformed paths and unknown labels. Without other problems,
-//! opening the files finds these.
+//! opening the files finds them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -166,7 +166,7 @@ impl<'l> Notes<'l> {
 #[derive(Debug)]
 enum Note {
     Problem(Box<Problem>),
-    /// A path or a label to check, and the file that it is about.
+    /// A path or a label to check, and the file to which the path or the label belongs.
     Check(Option<Rc<str>>, DeferredName),
 }
 

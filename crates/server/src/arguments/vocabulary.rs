@@ -1,12 +1,12 @@
 //! Every argument that a tool takes: its name, its kind, its description, its purpose, and the names that
-//! other tools have for it. The file of a tool lists the arguments that the tool takes, and can refine them.
-//! The declaration determines the schema of an argument, the way in which [`super::Fields`] reads the value,
-//! and which names are its aliases. The functions at the end handle the JSON forms in which clients send
-//! values.
+//! other tools (those of other programs) have for it. The file of a tool lists the arguments that the tool
+//! takes, and can refine them. The declaration determines the schema of an argument, the way in which
+//! [`super::Fields`] reads the value, and which names are its aliases. The functions at the end handle the
+//! JSON forms in which clients send values.
 //!
-//! Every client accepts the schemas: one string `type` per property, no combinators, no references, no null
-//! types, no number formats, typed `items`. Defaults and bounds are in the descriptions. Each of these rules
-//! exists because some client otherwise refuses the tool, or all tools.
+//! The schemas have only what every client accepts: one string `type` per property, no combinators, no
+//! references, no null types, no number formats, typed `items`. Defaults and bounds are in the descriptions.
+//! Each of these rules exists because some client otherwise refuses the tool, or all tools.
 //!
 //! No object says `additionalProperties: false`, at any depth: clients that check calls would then refuse an
 //! unknown key themselves, and could not say which key was meant. The server refuses unknown keys itself.
@@ -35,7 +35,8 @@ pub struct Argument {
     pub is_needed: bool,
     /// Whether the argument is accepted, but is not in the schema.
     pub is_hidden: bool,
-    /// The tool that has the same effect. The argument is accepted only if that tool is offered.
+    /// The tool that has the same effect. The argument is accepted only if that tool is offered; `None` if
+    /// the argument is always accepted.
     pub with: Option<ToolId>,
 }
 
@@ -44,9 +45,9 @@ pub struct Argument {
 pub enum ValueKind {
     /// A path; `""` counts as absent unless the path is needed.
     Path,
-    /// A path at which nothing may exist yet.
+    /// A path at which nothing may exist yet; `""` counts as absent unless the path is needed.
     NewPath,
-    /// A text that is not file content.
+    /// A short text of any other kind, such as a pattern or an id.
     Label,
     /// The label of an encoding.
     Encoding,
@@ -100,7 +101,7 @@ impl Argument {
         Self { is_needed: true, ..self }
     }
 
-    /// Returns the same argument, as a list of these objects.
+    /// Returns the same argument, with these fields for each item of its list.
     #[must_use]
     pub const fn of(self, items: Object) -> Self {
         Self { items, ..self }
@@ -118,8 +119,8 @@ impl Argument {
         Self { with: Some(tool), ..self }
     }
 
-    /// Tells whether an empty text counts as absent: it has no meaning here, and clients that cannot leave a
-    /// key out send `""`.
+    /// Tells whether an empty text counts as absent: an empty text has no meaning for this argument, and
+    /// clients that cannot leave a key out send `""`.
     pub(super) fn is_never_empty(self) -> bool {
         matches!(self.kind, ValueKind::Encoding | ValueKind::Tag)
     }
@@ -312,7 +313,8 @@ pub(super) fn is_empty_list(value: &Value) -> bool {
     }
 }
 
-/// Returns a number as an integer: `5`, `5.0` and `5e0` alike.
+/// Returns a number as an integer: `5`, `5.0` and `5e0` alike. Returns the nearest `i64` for an integer
+/// beyond its range, and `None` for a number with a fraction.
 pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
     if let Some(number) = number.as_i64() {
         return Some(number);

@@ -65,9 +65,9 @@ impl Context {
         Self { capacity, client: name.map(Arc::from), session: session.cloned(), ..self.clone() }
     }
 
-    /// Returns the control with which the store carries out a call of this tool. It has the tool, the client,
-    /// the session, the client's need for the data of a view and, with `shown`, the lines that the client was
-    /// shown of a file.
+    /// Returns the control with which the store carries out a call of this tool: the names of the tool, the
+    /// client and the session, whether the client needs the data of a view and, with `shown`, the lines that
+    /// the client was shown of a file.
     #[must_use]
     pub(crate) fn control<'a>(
         &'a self,
@@ -80,8 +80,9 @@ impl Context {
     }
 }
 
-/// The signal that a call must stop, because the client has withdrawn it or its time is over. The code that
-/// carries the call out polls the signal between files and chunks, and never after a commit has begun.
+/// The signal that a call must stop, because the call was withdrawn (cancelled by its client, or because the
+/// server is ending) or its time is over. The code that carries the call out polls the signal between files
+/// and chunks, and never after a commit has begun.
 #[derive(Clone)]
 pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
@@ -116,8 +117,7 @@ impl Cancel {
         self.is_withdrawn() || self.is_over()
     }
 
-    /// Tells whether the call must stop because its time is over, and not because the client has withdrawn
-    /// it.
+    /// Tells whether the call must stop because its time is over, and not because the call was withdrawn.
     #[must_use]
     pub fn is_out_of_time(&self) -> bool {
         self.is_over() && !self.is_withdrawn()
@@ -135,7 +135,7 @@ impl Cancel {
         &self.done
     }
 
-    /// Tells whether the client has withdrawn the call.
+    /// Tells whether the call was withdrawn: by its client, or because the server is ending.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked())
@@ -155,12 +155,13 @@ impl fmt::Debug for Cancel {
 /// The reply to a call that succeeded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reply {
-    /// The text block: for a model, or the JSON of `structured`.
+    /// The text of the reply: text for a model, or the JSON of `structured`.
     pub text: String,
     /// The structured content, with `--output json` or for a view. With `--output json` it must fit the
     /// tool's output schema.
     pub structured: Option<Value>,
-    /// The story of the call, which a view shows; only for clients that show views. Models do not see it.
+    /// The story of the call: the data about the call that a view shows; only for clients that show views.
+    /// Models do not see it.
     pub story: Option<Value>,
 }
 

@@ -18,7 +18,7 @@ pub struct ShownFiles(Mutex<Files>);
 
 #[derive(Debug, Default)]
 struct Files {
-    /// The lines of each file. The number counts uses, and is that of the file's last use.
+    /// The lines of each file, and the number of the last use of these lines. Uses are numbered in order.
     known: HashMap<PathBuf, (u64, ShownLines)>,
     uses: u64,
     bytes: usize,
@@ -50,20 +50,20 @@ fn bytes(path: &Path, shown: &ShownLines) -> usize {
 }
 
 impl ShownFiles {
-    /// Returns the lines of a file that were shown.
+    /// Returns the lines of a file that the client was shown; `None` if none are recorded.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<ShownLines> {
         self.files().known.get(path).map(|(_, shown)| shown.clone())
     }
 
-    /// Replaces the lines of a file that the client knows.
+    /// Replaces the record of the lines that the client knows of a file.
     pub fn set(&self, path: &Path, shown: ShownLines) {
         self.files().put(path, shown);
     }
 
     /// Returns the lines of a file that the client already knows, and the changes that other programs have
-    /// made since the client was shown them. Must be called before the file is shown again. Fails only if a
-    /// read of the file fails.
+    /// made since the client was shown the lines; `None` if no changes are known. Must be called before the
+    /// file is shown again. Fails only if a read of the file fails.
     pub(crate) fn before(&self, document: &Document<'_>) -> Result<(ShownLines, Option<Changes>), ReadFault> {
         let digest = document.scan.digest;
         let anew = || ShownLines::of(Some(digest));
@@ -98,9 +98,9 @@ impl ShownFiles {
         }
     }
 
-    /// Records the lines of a file that an error showed. `by_text` says that the failed call named the place
-    /// only by a text. Clients often send such a text again, so lines that another program has changed stay
-    /// marked as changed.
+    /// Records the lines of a file that an error showed. `by_text` says that the failed call named the lines
+    /// to edit only by their text. Clients often send such a text again, so lines that another program has
+    /// changed stay marked as changed.
     pub(crate) fn record_error(
         &self,
         path: &Path,

@@ -1,6 +1,7 @@
-//! Fast path: answers a small read of files, whose scans are cached, on the thread that reads the messages.
-//! Usually the system still has the files' contents in memory, so the read is quick. If not, all later
-//! messages wait until a local disk has read up to 1 MiB of each file.
+//! Fast path: answers a small read on the thread that reads the messages, if the scans of the files (the
+//! facts from an earlier walk through a file, such as its hash and encoding) are cached. Usually the system
+//! still has the files' contents in memory, so the read is quick. If not, all later messages wait until a
+//! local disk has read up to 1 MiB of each file.
 //!
 //! The SDK does not see such a call, because its task for each request costs as much as the read. The answer
 //! is the same as through the SDK.
@@ -45,10 +46,10 @@ impl Server {
 
     /// Answers a tool call on this thread if it reads only cached files. The call does not count towards the
     /// limit on concurrent calls: otherwise it could wait for its turn, and all later messages with it.
-    /// `begun` is the beginning of the session, if it has begun.
+    /// `begun` holds the facts from the beginning of the session, if the session has begun.
     ///
-    /// Returns `None` if a session must handle the request. It must also do so if a file changes between the
-    /// check and the read, and the read then takes too long.
+    /// Returns `None` if a session must handle the request. The session must also handle the request if a
+    /// file changes between the check and the read, and the read then takes too long.
     #[must_use]
     pub fn answer_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> Option<ServerResult> {
         self.answer_within(AT_ONCE, request, begun)

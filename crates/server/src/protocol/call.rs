@@ -22,14 +22,14 @@ use crate::tools::{AppTool, Run, Tool};
 /// A tool that is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Called {
-    /// The id of the tool; `None` for a tool that only views call. Models do not see such a tool or its
-    /// result.
+    /// The id of the tool; `None` for a tool that only views (pages that a client shows beside a result)
+    /// call. Models do not see such a tool or its result.
     pub(super) id: Option<ToolId>,
     /// The name by which the tool is called.
     pub(super) name: &'static str,
     /// Whether the tool never changes a file.
     pub(super) is_read_only: bool,
-    /// Whether the tool searches for files or edits.
+    /// Whether the tool searches or lists files or edits.
     pub(super) is_finding: bool,
     /// Runs the tool, on a thread that may block. A call whose result is at hand (see `at_hand`) can run on
     /// any thread.
@@ -59,8 +59,8 @@ impl Called {
 }
 
 impl Server {
-    /// Returns the signal by which a call of this tool is cancelled: once `is_withdrawn` returns true or,
-    /// if the call changes nothing, when the server has ended.
+    /// Returns the signal by which a call of this tool is cancelled: once `is_withdrawn` returns true or, if
+    /// the call changes nothing, some time after [`Server::end`].
     pub(super) fn cancel(
         &self,
         tool: Called,
@@ -132,8 +132,8 @@ pub(super) async fn reported(
     }
 }
 
-/// Makes the result of a call. A call from a view is answered with the structured content. The answer to a
-/// model has the story for the view in its metadata.
+/// Makes the result of a call. The answer to a call from a view has structured content. The answer to a call
+/// from a model has the story (the data about the call that a view shows) in its metadata.
 pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
     let is_view = tool.id.is_none();
     let (mut result, told) = match outcome {
@@ -158,8 +158,8 @@ pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Co
     result
 }
 
-/// Makes the failure of a call that panicked. The failure does not say that nothing was written, because that
-/// is not known.
+/// Makes the failure of a call that panicked. The failure does not say that nothing was written, because the
+/// server does not know whether the call has written.
 pub(super) fn panicked(tool: Called, context: &Context) -> Failure {
     let hint = if tool.is_read_only {
         "this is a defect of the server, please report it; another way to ask may succeed"

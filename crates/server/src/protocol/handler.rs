@@ -199,13 +199,13 @@ fn shows_views(request: &RequestContext<RoleServer>) -> bool {
     resources::are_views_shown(request.client_capabilities().as_ref())
 }
 
-/// Whether the client of a request has declared that it knows skills.
+/// Tells whether the client of a request has declared that it knows skills.
 pub(super) fn knows_skills(request: &RequestContext<RoleServer>) -> bool {
     resources::are_skills_known(request.client_capabilities().as_ref())
 }
 
-/// Returns whether the client shows views, and whether it knows skills. For a client that does neither, the
-/// method does not exist, because there are no resources.
+/// Returns whether the client shows views, and whether it knows skills. For a client that does neither,
+/// returns the error for an unknown method, because there are no resources.
 fn resources_of(request: &RequestContext<RoleServer>, method: &str) -> Result<(bool, bool), ErrorData> {
     match (shows_views(request), knows_skills(request)) {
         (false, false) => Err(not_offered(method)),

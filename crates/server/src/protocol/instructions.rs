@@ -19,8 +19,8 @@ const MAX: usize = 2_048;
 const CUT: &str = " …";
 
 /// Sentences about the use of the tools. A sentence with a tool is included if the tool is offered; a
-/// sentence with `None` is always included. The first one is so long that all paths after it begin after
-/// [`HEAD`], and are not cut there.
+/// sentence with `None` is always included. The first sentence is so long that all paths that follow begin
+/// after [`HEAD`] characters, so clients that cut the text there do not cut a path.
 const USE: &[(Option<ToolId>, &str)] = &[
     (
         None,
@@ -44,7 +44,7 @@ const USE: &[(Option<ToolId>, &str)] = &[
     (Some(ToolId::Create), " create_text_file makes files; it never overwrites."),
 ];
 
-/// The sentence about the tools that edit.
+/// The sentences about the tools that edit.
 const EDITS: &str = " An edit returns new hashes and line numbers: go on without a read. A failed edit changes nothing; \
          its error holds the actual text.";
 
@@ -109,7 +109,7 @@ fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, Stri
     let min = [served.len().min(1), 0];
     let pairs = min.into_iter().flat_map(|min| (0..=unserved.len()).rev().map(move |not| (min, not)));
     let (min, not) = pairs.into_iter().find(|(min, not)| fits(*min, *not)).unwrap_or_default();
-    // Each name has at least one character.
+    // Each name has at least one character, so at most `capacity` names fit.
     let max = if min == 0 { 0 } else { served.len().min(capacity) };
     let many = (min..=max).rev().find(|many| fits(*many, not)).unwrap_or(min);
     (many, kept(many) + &lost(not))
@@ -146,7 +146,8 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
 }
 
 /// Adds advice for a person, and then the reason why each directory is not served, until the text has `limit`
-/// characters. The advice is so long that the paths after it begin after [`HEAD`], and are not cut there.
+/// characters. The advice is so long that the paths after it begin after [`HEAD`] characters, where some
+/// clients cut the text.
 fn explain(out: &mut Text, missing: &[Missing], limit: usize) {
     if missing.is_empty() {
         return;

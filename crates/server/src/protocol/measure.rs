@@ -135,7 +135,7 @@ fn count<T>(with: impl FnOnce(&Metrics) -> T) {
     }
 }
 
-/// Counts a call.
+/// Counts and logs a call that has ended.
 pub(super) fn call(tool: &'static str, time: Duration, failure: Option<&Failure>) {
     let code = failure.and_then(|failure| failure.problems.first()).map(|problem| problem.code.as_str());
     let result = if failure.is_none() { "ok" } else { "error" };

@@ -1,5 +1,5 @@
-//! The MCP resources: the view of edits, and a page about editing (a skill). A client gets each of them only
-//! if it declares its extension.
+//! The MCP resources: the view of edits, and a page about editing (a skill). A client gets a resource only if
+//! the client declares the extension to which the resource belongs.
 //!
 //! Views belong to the extension MCP Apps (`io.modelcontextprotocol/ui`, specification of 2026-01-26); skills
 //! belong to the extension Skills (`io.modelcontextprotocol/skills`, SEP-2640, final since 2026-09). Skills
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::page;
 
-/// The name of the extension.
+/// The name of the extension for views.
 const VIEWS: &str = "io.modelcontextprotocol/ui";
 /// The media type of a view.
 const VIEW_TYPE: &str = "text/html;profile=mcp-app";
@@ -64,7 +64,7 @@ pub(super) fn of_app_tool() -> MetaObject {
     MetaObject(object(json!({"ui": {"resourceUri": VIEW_URI, "visibility": ["app"]}})))
 }
 
-/// Lists the view among the resources.
+/// Returns the entry of the view in the list of resources.
 pub(super) fn view_resource() -> Resource {
     Resource::new(VIEW_URI, "edit")
         .with_title("Edits")
@@ -86,7 +86,7 @@ pub(super) fn read(uri: &str, views: bool, skills: bool) -> Option<ReadResourceR
 }
 
 /// Returns the metadata of the view for hosts: the view connects to no server, loads nothing from a server,
-/// and leaves its border to the host.
+/// and asks the host to draw a border.
 fn of_view() -> MetaObject {
     let nothing: [&str; 0] = [];
     let csp = json!({"connectDomains": nothing, "resourceDomains": nothing, "frameDomains": nothing, "baseUriDomains": nothing});
@@ -100,14 +100,14 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-/// The name of the extension.
+/// The name of the extension for skills.
 pub(super) const SKILLS: &str = "io.modelcontextprotocol/skills";
-/// The URI of the page.
+/// The URI of the page about editing.
 const SKILL_URI: &str = "skill://editing-text-files/SKILL.md";
 const SKILL_TYPE: &str = "text/markdown";
 const SKILL_PAGE: &str = include_str!("skill.md");
 
-/// Whether a client says that it knows skills.
+/// Tells whether a client declares that it knows skills.
 pub(super) fn are_skills_known(client: Option<&ClientCapabilities>) -> bool {
     client.and_then(|client| client.extensions.as_ref()?.get(SKILLS)).is_some()
 }
@@ -127,7 +127,7 @@ pub(super) fn answer(request: &ClientRequest, fresh_ms: u64) -> Option<Result<Se
     Some(Ok(ServerResult::CustomResult(CustomResult::new(result))))
 }
 
-/// Lists the page among the resources.
+/// Returns the entry of the page about editing in the list of resources.
 pub(super) fn skill_resource() -> Resource {
     let head = frontmatter();
     let text = |name: &str| head.get(name).and_then(Value::as_str).unwrap_or_default();

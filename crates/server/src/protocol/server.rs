@@ -33,18 +33,18 @@ const LAST_LOOKS: Duration = Duration::from_secs(1);
 /// opencode after sixty.
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// A call in progress.
+/// A call of an extra tool, in progress.
 pub type ExtraCall<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
 
 /// Tools that a server has in addition to its own, for tests of the protocol. They can return any content
 /// that the protocol has. The limit on concurrent calls does not apply to them, and metrics do not count
 /// them.
 pub trait ExtraTools: fmt::Debug + Send + Sync {
-    /// Returns the tools as clients see them. Is called once.
+    /// Returns the tools as clients see them. The server calls this once.
     fn listed(&self) -> Vec<ListedTool>;
 
-    /// Begins a call; `None` if there is no tool of this name. Is called only for names that no tool of the
-    /// server has.
+    /// Begins a call; `None` if there is no tool of this name. The server calls this only for names that none
+    /// of its own tools has.
     fn call<'a>(
         &'a self,
         name: &str,
@@ -67,13 +67,13 @@ pub struct Server {
     pub(super) progress_every: Duration,
     /// Whether calls are timed and counted.
     pub(super) is_measured: bool,
-    /// The moment at which calls that change nothing are cancelled, once the process ends.
+    /// The moment at which calls that change nothing are cancelled; set once the process is ending.
     pub(super) last_looks: Arc<OnceLock<Instant>>,
 }
 
 impl Server {
     /// Returns the known reason why edits would be refused now, without waiting. If there is a reason, begins
-    /// an attempt to remove it in the background.
+    /// an attempt to remove the reason in the background.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         let why = self.context.workspace.why_edits_wait();
@@ -167,7 +167,7 @@ impl Server {
     }
 
     /// Returns the tools as this client sees them. A client that shows views also gets the tools that only
-    /// views call, and the URI of the view in the editing tools. A client that reads hints gets them.
+    /// views call, and the URI of the view in the editing tools. Claude's programs also get hints.
     pub(super) fn listed_for(&self, client: &Context) -> Vec<ListedTool> {
         let mut listed = self.listed().to_vec();
         for tool in &mut listed {
@@ -184,7 +184,8 @@ impl Server {
         listed
     }
 
-    /// Returns the text about the whole server that models are shown, with as many of its roots as fit.
+    /// Returns the text about the whole server that clients show to models, with as many of the served
+    /// directories as fit.
     #[must_use]
     pub fn instructions(&self) -> String {
         instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace)

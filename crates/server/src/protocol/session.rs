@@ -1,4 +1,4 @@
-//! Starts sessions. Before a session has begun, no message ends it, not even an unexpected one.
+//! Starts sessions. No message ends a session, not even an unexpected one before the handshake.
 //!
 //! The SDK's `serve` has a phase of its own for the handshake, and ends the session at an unexpected first
 //! message. Here all messages are treated alike. A request is served if it has the facts of a handshake in
@@ -22,7 +22,8 @@ use super::handler::{FRESH_MS, Handler, declare_views, knows_skills};
 use super::resources;
 use super::server::Server;
 
-/// The answer to a request outside any session.
+/// The error for a request that comes before the session has begun, and does not have the facts of a
+/// handshake in itself.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \
                          io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities in the _meta \
                          of each request";
@@ -80,7 +81,7 @@ impl Service<RoleServer> for Session {
         if let Some(answer) = skill {
             answer
         } else if needs_none || context.peer.peer_info().is_some() || stands_alone() {
-            // The SDK would answer these requests with an empty success, but this server does not know their
+            // The SDK would answer these requests with an empty success, but this server does not offer their
             // methods.
             let request = match request {
                 ClientRequest::CompleteRequest(_)

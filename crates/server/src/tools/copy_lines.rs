@@ -68,7 +68,7 @@ const COPY: Object = Object(&[
     MOVE,
 ]);
 
-/// The same arguments, as a single copy has them at the top level.
+/// The arguments of a single copy, which are also accepted at the top level.
 const ALONE: [Argument; 9] = [FROM, START, END, RANGE_HASH, TO, AFTER, BEFORE, FILE_HASH, MOVE];
 
 /// The lines to copy or move.
@@ -93,9 +93,10 @@ pub struct LineCopy {
     pub range: GuardedRange,
     /// The path of the target file; `None` for the source file.
     pub to: Option<String>,
-    /// The place of the lines in the target file; `None` for the top of a new file.
+    /// The line of the target file after or before which the lines are put; `None` for the top of a new file.
     pub position: Option<Position>,
-    /// The digest that the target file must have; `None` if it is a new file, or the source file.
+    /// The digest that the target file must have; `None` if the call gives none, as for a new file or the
+    /// source file.
     pub file_hash: Option<DigestPrefix>,
     /// Whether the lines are removed from their old place.
     pub is_move: bool,
@@ -136,7 +137,7 @@ pub fn request(fields: &mut Fields<'_>) -> Option<CopyRequest> {
 fn copy(fields: &mut Fields<'_>) -> Option<LineCopy> {
     let from = fields.file(FROM);
     let range = hashed_range(fields);
-    // Lines that begin a new file need no place.
+    // Lines that begin a new file need no `after` or `before`.
     let may_be_new = fields.has(TO) && !fields.has(FILE_HASH);
     let to = fields.text(TO);
     let position = position(fields, !may_be_new);
@@ -306,8 +307,8 @@ fn text(
     Ok(text)
 }
 
-/// Returns a text with `\n` as its line ends. Each of its lines has a line end, so only a text without any LF
-/// has lines that end in CR.
+/// Returns a text with `\n` as its line ends. Each line of the text has a line end, so the lines end in CR
+/// only if the text has no LF.
 fn folded(text: &str) -> String {
     if text.contains('\n') { text.replace("\r\n", "\n") } else { text.replace('\r', "\n") }
 }

@@ -1,5 +1,5 @@
-//! Edits files: defines the request of the editing tools (but not of `copy_text_lines` and
-//! `replace_in_text_files`), and passes the edits to the store.
+//! Edits files: defines the request of the editing tools (but not of `copy_text_lines`,
+//! `replace_in_text_files` and `undo_text_file_edits`), and passes the edits to the store.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ pub enum FileChange {
     Remove,
 }
 
-/// Runs a tool whose request is read by `read`.
+/// Runs a tool. `read` reads the request from the arguments.
 pub(super) fn run(
     tool: &Tool,
     read: fn(&mut Fields<'_>) -> Option<EditRequest>,
@@ -155,7 +155,7 @@ fn record_shown(context: &Context, file_path: &str, problem: &EditProblem, expla
     shown.record_error(&path, *digest, &excerpts, by_text);
 }
 
-/// Tells whether an edit contains a part of the call other than the first.
+/// Tells whether an edit of `copy_text_lines` belongs to a copy other than the first of the call.
 fn has_several_parts(edit: &FileEdit<'_>) -> bool {
     matches!(edit.change, Change::Rearrange(edits) if edits.iter().any(|edit| edit.at.patch > 0))
 }

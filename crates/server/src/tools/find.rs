@@ -237,7 +237,8 @@ pub struct PatternSearch {
     pub pattern: String,
     /// Whether the pattern, and what replaces it, are plain text.
     pub literal: bool,
-    /// The files and directories, as the client wrote them; empty for all roots.
+    /// The files and directories, as the client wrote them; empty for all roots (the directories that the
+    /// server serves).
     pub paths: Vec<String>,
     /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
@@ -311,12 +312,13 @@ const DEFAULT_ENTRIES: u64 = 1_000;
 /// The request for a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListRequest {
-    /// The directory, or the file, as the client wrote it; `None` for the roots.
+    /// The directory, or the file, as the client wrote it; `None` for the roots (the directories that the
+    /// server serves).
     pub path: Option<String>,
     /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
-    /// The number of directory levels; `None` for all, or only the roots if there is neither a path nor a
-    /// glob.
+    /// The number of directory levels; `None` for all levels, or for only the roots if there is neither a
+    /// path nor a glob.
     pub depth: Option<u64>,
     /// Whether to list files that ignore files exclude, too.
     pub include_ignored: bool,

@@ -58,7 +58,7 @@ pub fn edits_request(fields: &mut Fields<'_>) -> Option<EditsRequest> {
     Some(EditsRequest { file_path, limit })
 }
 
-/// Lists the past edits whose files all lie in the roots.
+/// Lists the past edits whose files all lie in the roots (the directories that the server serves).
 fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Result<Reply, Failure> {
     let request = EDITS.parse(edits_request, values, Notes::of(context))?;
     let tool = ToolId::Edits;
@@ -125,7 +125,7 @@ pub const UNDO: Tool = Tool {
     },
 };
 
-/// The request to take an edit back.
+/// The request to undo an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UndoRequest {
     /// The id of the edit, as the client wrote it.
@@ -134,14 +134,14 @@ pub struct UndoRequest {
     pub dry_run: bool,
 }
 
-/// Reads the request of a call that takes an edit back.
+/// Reads the request of a call that undoes an edit.
 pub fn undo_request(fields: &mut Fields<'_>) -> Option<UndoRequest> {
     let edit_id = fields.text(EDIT_ID);
     let dry_run = fields.flag(DRY_RUN);
     Some(UndoRequest { edit_id: edit_id?, dry_run })
 }
 
-/// Takes an edit back.
+/// Undoes an edit.
 pub(super) fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let tool = ToolId::Undo;
     let fail = |problem| failure(context, tool, vec![problem]);

@@ -1,4 +1,5 @@
-//! `patch_text_file_contents`: replaces text in files, by lines, by digest or by the text itself.
+//! `patch_text_file_contents`: replaces text in files, which a call names by line ranges with digests, by the
+//! text itself, or by both. Can also create, move and remove files.
 
 use mcp_text_editor_core::resolve::Patch;
 
@@ -52,7 +53,8 @@ pub const TOOL: Tool = Tool {
     run: |context, values, cancel| run(&TOOL, request, context, values, cancel),
 };
 
-/// A file and its patches. The fields of a single patch are also accepted here, without a list.
+/// A file, and its patches or another thing to do with it. The fields of a single patch are also accepted
+/// here, without a list.
 const FILE: Object = Object(&[
     FILE_PATH.needed().says(""),
     PATCHES.of(PATCH),
@@ -107,7 +109,7 @@ const SHORT: [Argument; 11] = [
 ];
 
 /// The arguments of the short form that are also accepted beside `files`. They apply to each file;
-/// `file_hash` requires that there is only one.
+/// `file_hash` requires that `files` has only one file.
 const FOR_ALL: [&str; 3] = [REPLACE_ALL.name, ENCODING.name, FILE_HASH.name];
 
 /// Reads the request of a call.
@@ -210,7 +212,7 @@ fn entry(fields: &mut Fields<'_>) -> Option<FileRequest> {
         doing.into_iter().filter(|own| fields.says(*own)).partition(|own| fields.takes(*own));
     let mut said: Vec<&str> = said.iter().map(|own| own.name).collect();
     // An empty `contents` creates an empty file if the entry says nothing else. A file that does not exist
-    // yet has no digest.
+    // yet has no digest, so `file_hash` does not go together with `contents`.
     if said.is_empty() && fields.takes(NEW) && fields.has(NEW) {
         said.push(NEW.name);
     }
@@ -257,7 +259,7 @@ fn entry(fields: &mut Fields<'_>) -> Option<FileRequest> {
     Some(FileRequest { file_path: file_path?, encoding, file_hash, change })
 }
 
-/// Says what an argument does with a file.
+/// Returns words that say what an argument does with a file.
 fn does(name: &str) -> Option<&'static str> {
     Some(match name {
         "contents" => "`contents`: the whole text of a file that is not there yet",
@@ -275,7 +277,7 @@ fn patch(fields: &mut Fields<'_>) -> Option<Patch> {
     let listed = fields.has(RANGES);
     let is_flat = has_flat_range(fields);
     let ranges = fields.objects(RANGES);
-    // A malformed list is reported only as malformed, and not as missing, too.
+    // A malformed list is reported only as malformed, and not also as missing.
     let misread = listed && ranges.is_none();
     let ranges = ranges.unwrap_or_default();
     let unguarded = ranges.iter().filter(|range| !range.has(RANGE_HASH)).map(Fields::named);

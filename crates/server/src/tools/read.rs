@@ -63,8 +63,8 @@ const RANGE: Object =
 /// takes some milliseconds at most, even if the reply may show a whole file of 1 MiB for it.
 const MAX_AT_HAND: usize = 8;
 
-/// Tells whether a call reads only a few ranges, of files whose scans the store has cached. The call's
-/// arguments can still be invalid.
+/// Tells whether a call reads only a few ranges, of files whose scans (the facts from an earlier walk through
+/// a file, such as its hash and encoding) the store has cached. The call's arguments can still be invalid.
 #[must_use]
 pub fn is_at_hand(context: &Context, arguments: &Map<String, Value>) -> bool {
     let files = match arguments.get(FILES.name) {
@@ -237,7 +237,7 @@ fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
                 is_full |= !is_told;
             }
             Err(found) => {
-                // The room that was meant for a failed file goes to the others.
+                // The part of the reply that was meant for a failed file goes to the other files.
                 page.left = before;
                 page.left.pass(ranges(file), usize::from(ranges(file) == 0));
                 is_full = is_full || !page.failed(&found);
@@ -256,8 +256,8 @@ fn read(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
     Ok(page.finish(request.files.len(), next))
 }
 
-/// Shows a file on the page, unless the page is full. Returns false if a part of the requested lines did not
-/// fit.
+/// Shows a file on the page (the reply so far), unless the page is full. Returns false if a part of the
+/// requested lines did not fit.
 fn show_file(
     context: &Context,
     call: Call<'_>,
@@ -350,7 +350,7 @@ fn show_file(
     Ok(left_out.is_none())
 }
 
-/// Returns the digest of lines without their text. The budget for text does not apply.
+/// Returns the digest of lines without their text. The budget for the text of the reply does not apply.
 fn without_text(document: &Document<'_>, lines: LineRange) -> Result<Shown, ReadFault> {
     let file = document.scanned();
     let digest = Some(file.digest_of(file.bytes_of(lines)?)?);

@@ -65,9 +65,9 @@ pub(super) fn failure(context: &Context, tool: ToolId, problems: Vec<Problem>) -
     Failure::of_tool(tool, problems, |tool| context.config.tools.contains(tool))
 }
 
-/// Signs and checks capabilities for edits and sessions. A capability is a MAC (HMAC-SHA256) of the edit's
-/// id, or of the session's name. The key is the secret of the history, which all processes that share the
-/// history know.
+/// The key that signs and checks capabilities for edits and sessions. A capability is a MAC (HMAC-SHA256) of
+/// the edit's id, or of the session's name. The key is made from the secret of the history, which all
+/// processes that share the history know.
 pub(super) struct Capabilities(hmac::Key);
 
 impl Capabilities {

@@ -1,9 +1,11 @@
-//! The tools that only views call, never models. They show the story of a past edit, list past edits, and
-//! take one back. They are not in [`ALL`](super::ALL), and only clients that show views get them.
+//! The tools that only views (pages that a client shows beside a reply) call, never models. They return the
+//! story of a past edit (the data that a view shows), list past edits, and take one back. They are not in
+//! [`ALL`](super::ALL), and only clients that show views get them.
 //!
 //! The rules of the tools for models apply: an edit counts as unknown if one of its files lies outside the
-//! roots, and protected files stay protected. An edit also counts as unknown if the call does not have the
-//! capability for it.
+//! roots (the directories that the server serves), and protected files stay protected. An edit also counts as
+//! unknown if the call does not have the edit's capability, which proves that a reply has shown the edit to
+//! the client.
 
 use std::cmp::Reverse;
 
@@ -24,13 +26,13 @@ use crate::tool_id::ToolId;
 /// A tool for views: its description and its function.
 #[derive(Clone, Debug)]
 pub struct AppTool {
-    /// The name by which it is called. Names never change once released.
+    /// The name by which the tool is called. Names never change once released.
     pub name: &'static str,
     /// The name that people see.
     pub title: &'static str,
     /// The description.
     pub description: &'static str,
-    /// Whether it never changes a file.
+    /// Whether the tool never changes a file.
     pub is_read_only: bool,
     /// Checks the arguments and carries the call out.
     pub run: Run,
@@ -75,8 +77,8 @@ pub static APP_TOOLS: &[AppTool] = &[
 const DEFAULT_EDITS: u64 = 20;
 const MAX_EDITS: u64 = 100;
 
-/// Whether the tools for views are offered; `offered` is the set of tools for models. Without an editing
-/// tool, there is nothing to show.
+/// Tells whether the tools for views are offered; `offered` is the set of tools for models. Without an
+/// editing tool, there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
@@ -95,8 +97,8 @@ fn show(context: &Context, values: &Map<String, Value>) -> Result<Reply, Failure
 }
 
 /// Lists past edits, the newest first, without their diffs. These are the edits for which the call has
-/// capabilities, and the edits of sessions for which it has capabilities. Edits with files outside the roots
-/// are left out.
+/// capabilities, and the edits of the sessions for which the call has capabilities. Edits with files outside
+/// the roots are left out.
 fn list(context: &Context, values: &Map<String, Value>, cancel: &Cancel) -> Result<Reply, NotKept> {
     let limit = values.get("limit").and_then(Value::as_u64).unwrap_or(DEFAULT_EDITS).min(MAX_EDITS);
     let limit = usize::try_from(limit).unwrap_or_default();
@@ -139,7 +141,8 @@ fn take_back(context: &Context, values: &Map<String, Value>, cancel: &Cancel) ->
     Ok(Reply { structured: done.story, story: None, ..done })
 }
 
-/// Returns the edit's id in the call, and its text. Fails if the call has no capability for the edit.
+/// Returns the id of the edit that the call names, parsed and as the call spells it. Fails if the call has no
+/// capability for the edit.
 fn permitted<'a>(context: &Context, values: &'a Map<String, Value>) -> Result<(EditId, &'a str), Failure> {
     let text = |name| values.get(name).and_then(Value::as_str);
     let edit_id = text("edit_id").ok_or_else(|| invalid("`edit_id` must be the id of an edit"))?;

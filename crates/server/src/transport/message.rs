@@ -1,5 +1,5 @@
-//! Parses a message that arrives in a line or in a body, after counting its values. For a refused text,
-//! returns an error and the ids of the requests in the text.
+//! Parses a message that arrives as a line of input or as an HTTP body, after counting its JSON values. For a
+//! text that is not a message, or exceeds a limit, returns an error and the ids of the requests in the text.
 
 use std::fmt;
 
@@ -27,8 +27,8 @@ pub(super) enum MessageUnit {
     Item,
 }
 
-/// A text that has arrived, and the number of its values. The text is parsed only once the intake, the budget
-/// for requests, has capacity for the values.
+/// A text that has arrived, and the number of its JSON values. The transport parses the text only once the
+/// intake, the memory budget for requests in progress, has capacity for the values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeighedText<'a> {
     text: &'a [u8],
@@ -49,11 +49,11 @@ pub(super) struct Refused {
 const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
                      was not carried out";
 
-/// The depth of a call's arguments in its message.
+/// The nesting depth at which a tool call's message holds the arguments.
 const ENVELOPE: u64 = 2;
 
-/// The number of bytes for which each value of a message counts. The value that takes the most memory is an
-/// object of one field.
+/// The bytes that each JSON value of a message counts towards the limit on requests in progress: the memory
+/// of an object with one field, the value that takes the most.
 const VALUE: u64 = 640;
 
 /// Returns the bytes that values count towards the limit on requests in progress.
@@ -97,7 +97,7 @@ impl<'a> WeighedText<'a> {
     }
 }
 
-/// Refuses a text that was longer than the limit. Only the scan of the text was kept.
+/// Refuses a text that was longer than the limit. The caller kept only the scan of the text.
 pub(super) fn too_long(scan: MessageScan, unit: MessageUnit, limits: &Limits) -> Refused {
     let message = format!(
         "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \

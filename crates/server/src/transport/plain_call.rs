@@ -2,8 +2,8 @@
 //!
 //! The SDK tries each kind of message in turn. It holds the whole message as parsed values, and makes an
 //! error for each of a dozen kinds of requests before it tries the tool call. This module reads only messages
-//! with exactly the fields below. The SDK reads all others, so it still decides which messages are accepted,
-//! and how they are understood.
+//! with exactly the fields of `PlainCall`. The SDK reads all others, so it still decides which messages are
+//! accepted, and how they are understood.
 
 use rmcp::RoleServer;
 use rmcp::model::{

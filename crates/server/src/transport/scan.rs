@@ -1,5 +1,5 @@
-//! Finds the requests in a line or a body that cannot be parsed because it is too long, is broken, or has
-//! several messages.
+//! Finds the requests in a line or an HTTP body that cannot be parsed because it is too long, is broken, or
+//! has several messages. In the comments of this module, a line can also be a body.
 //!
 //! The scan keeps only the ids of requests, and does not check whether a line is well-formed.
 
@@ -7,22 +7,23 @@ use rmcp::model::RequestId;
 
 use crate::json::{Lexeme, LexemeKind, Lexer};
 
-/// The maximum bytes of a key or an id. A longer one is ignored. This is enough for `method` written in
-/// escapes, and for any id that clients send.
+/// The maximum bytes of a key or an id. A longer key is ignored, and a longer id counts as an id that no
+/// request can have. The maximum is enough for `method` written in escapes, and for any id that clients send.
 const MAX_TOKEN: usize = 1 << 10;
 
-/// The maximum number of requests that are found in one line. A larger batch gets only this many answers.
+/// The maximum number of requests that the scan finds in one line. A larger batch gets only this many
+/// answers.
 const MAX_FOUND: usize = 100;
 
 /// A scan of one line, fed in chunks of any size.
 ///
-/// It examines the objects that can be messages: the line's value, or the elements of the line's array. Such
-/// an object counts as a request if it has both `method` and `id`, whatever the id is. If a key is repeated,
-/// the last one counts.
+/// The scan examines the objects that can be messages: the line's value, or the elements of the line's array.
+/// An object counts as a request if it has both `method` and `id`, with any values. If `id` is repeated, the
+/// last value counts.
 #[derive(Debug, Default)]
 pub(super) struct MessageScan {
     lexer: Lexer,
-    /// The depth of the keys of the message that is being read.
+    /// The depth of the keys of the message that is being read; `None` outside messages.
     message: Option<u64>,
     /// Whether the line's value is an array.
     batch: bool,
@@ -32,7 +33,8 @@ pub(super) struct MessageScan {
     /// structure.
     lost: bool,
     place: Place,
-    /// The key or the id that is being read, as JSON text; `None` if it is too long.
+    /// The key or the id that is being read, as JSON text; `None` if it is too long, or if something else is
+    /// being read.
     token: Option<Vec<u8>>,
     id: Id,
     method: bool,
@@ -44,7 +46,7 @@ pub(super) struct MessageScan {
 enum Id {
     #[default]
     None,
-    /// An id that no request can have.
+    /// An id that no request can have, or that is too long.
     Wrong,
     Read(RequestId),
 }
@@ -72,13 +74,13 @@ impl MessageScan {
 
     /// Returns the ids of the requests in the line, in their order, once the whole line was fed; `None` for
     /// an id that is neither a string nor an integer of 64 bits, or is too long. If the line ends within a
-    /// message, the part before the end counts.
+    /// message, the keys and ids that are complete count.
     pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
         self.requests
     }
 
-    /// Tells whether the value in the part of the line that was fed begins as an array.
+    /// Tells whether the line's value is an array, as far as the line was fed.
     pub(super) fn is_batch(&self) -> bool {
         self.batch
     }

@@ -4,8 +4,8 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-/// Returns a receiver that gets an item for each signal to end: SIGTERM, or an interrupt from the keyboard.
-/// Must be called within a runtime.
+/// Returns a receiver that gets an item for each signal that asks the process to end: SIGTERM, or an
+/// interrupt from the keyboard. Must be called within a Tokio runtime.
 #[cfg(unix)]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -17,7 +17,8 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Returns a receiver that gets an item for each signal to end: an interrupt from the keyboard.
+/// Returns a receiver that gets an item for each interrupt from the keyboard. Must be called within a Tokio
+/// runtime.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {

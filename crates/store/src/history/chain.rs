@@ -1,5 +1,5 @@
-//! Undo chains: an edit, its undos and redos, their undos, and so on. [`Chains`] tells which edits of a chain
-//! are in effect.
+//! Determines which edits of an undo chain are in effect: [`Chains`]. A chain is an edit, its undos and
+//! redos, their undos, and so on.
 
 use std::collections::HashMap;
 

@@ -56,11 +56,12 @@ pub struct Caller<'a> {
 pub struct NewEdit<'a> {
     /// The caller that made the edit.
     pub by: Caller<'a>,
-    /// The edit that this one undoes, if any.
+    /// The edit that this edit undoes, if any.
     pub undoes: Option<&'a EditId>,
     /// The files of the edit; at least one.
     pub files: Vec<EditedFile>,
-    /// The key of each file's root, in the order of the files; empty if the keys are not known.
+    /// The key of each file's root (the served directory that contains the file), in the order of the files;
+    /// empty if the keys are not known.
     pub root_keys: Vec<DirectoryKey>,
 }
 
@@ -69,7 +70,7 @@ pub struct NewEdit<'a> {
 pub struct EditedFile {
     /// The file's absolute path, without any symbolic link.
     pub path: PathBuf,
-    /// The file's path, relative to its root.
+    /// The file's path, relative to its root, which is the served directory that contains the file.
     pub relative: PathBuf,
     /// The encoding in which the file was read.
     pub encoding: Encoding,
@@ -99,8 +100,9 @@ pub enum Undo {
         /// The whole content of the file.
         contents: Vec<u8>,
     },
-    /// Nothing can undo this entry. Its content has no path any more, because of a race between an
-    /// interrupted edit and another program's write. Recovery kept the content for a person to examine.
+    /// Nothing can undo this entry. The content has no path any more, because of a race between an
+    /// interrupted edit and another program's write. Recovery, which completes or reverts interrupted edits,
+    /// kept the content for a person to examine.
     Displaced {
         /// The whole content.
         contents: Vec<u8>,
@@ -123,13 +125,13 @@ impl Undo {
 /// The kind of a file's change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeKind {
-    /// Its content changed.
+    /// The file's content changed.
     Changed,
-    /// It was created.
+    /// The file was created.
     Created,
-    /// It was removed, or moved away ([`Entry::moved`](crate::Entry::moved)).
+    /// The file was removed, or moved away ([`Entry::moved`](crate::Entry::moved)).
     Removed,
-    /// It lost its path, and recovery kept its bytes; see [`Undo::Displaced`].
+    /// The file lost its path, and recovery kept its bytes; see [`Undo::Displaced`].
     Displaced,
 }
 

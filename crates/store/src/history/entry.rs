@@ -13,21 +13,21 @@ use crate::history::edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo
 pub struct Entry {
     /// The edit's id.
     pub id: EditId,
-    /// The time when it was made.
+    /// The time at which the edit was made.
     pub time: SystemTime,
-    /// The tool that made it.
+    /// The tool that made the edit.
     pub tool: String,
     /// The name that the calling client gives itself; `None` for the command line, and for edits that older
     /// versions kept.
     pub client: Option<String>,
     /// A text that all edits of one session share; `None` if the edit was not made in a session.
     pub session: Option<String>,
-    /// The edit that this one undid, if any.
+    /// The edit that this edit undid, if any.
     pub undoes: Option<EditId>,
     /// Whether this edit is a redo, which is the undo of an undo.
     pub is_redo: bool,
-    /// The edit that undid this one; `None` if this edit is in effect. If it was undone several times, with
-    /// redos in between, the newest undo.
+    /// The edit that undid this edit; `None` if this edit is in effect. If this edit was undone several
+    /// times, with redos in between, `undone_by` is the newest undo.
     pub undone_by: Option<EditId>,
     /// The oldest kept edit of this edit's undo chain, which consists of an edit, its undo, the undo's redo,
     /// and so on.
@@ -38,7 +38,7 @@ pub struct Entry {
 
 impl Entry {
     /// Returns the entry of a new edit, with the id and the time that an archive gave it. `undone` is the
-    /// edit that was undone by it, if any.
+    /// edit that the new edit undid, if any.
     pub(super) fn new(edit: NewEdit<'_>, (id, time): (EditId, SystemTime), undone: Option<&Self>) -> Self {
         let Caller { tool, client, session } = edit.by;
         Self {
@@ -62,20 +62,20 @@ impl Entry {
         self.undone_by.is_none() && self.files.iter().all(|file| file.kind != ChangeKind::Displaced)
     }
 
-    /// Returns the old and the new place if the edit moved one file and changed nothing else; `None` for any
-    /// other edit.
+    /// Returns the items for the old and the new path if the edit moved one file and changed nothing else;
+    /// `None` for any other edit.
     #[must_use]
     pub fn moved(&self) -> Option<(&EntryFile, &EntryFile)> {
         if self.files.len() == 2 { self.moved_at(0) } else { None }
     }
 
-    /// Returns the old and the new place of a moved file, if its old place is at this index of `files`;
-    /// `None` otherwise. If the edit also changed the file's content, the next item of `files` is that
-    /// change.
+    /// Returns the items for the old and the new path of a moved file, if the item for the old path is at
+    /// this index of `files`; `None` otherwise. If the edit also changed the file's content, the item after
+    /// these two is that change.
     ///
     /// The history stores a move as a removal and a creation of the same content. Both have the same diff,
-    /// which begins with `rename from`. The diff of a real removal or creation cannot begin so, whatever the
-    /// file contains.
+    /// which begins with `rename from`. The diff of a real removal or creation never begins with `rename
+    /// from`, whatever the file contains.
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
@@ -87,7 +87,8 @@ impl Entry {
         is_move.then_some((from, to))
     }
 
-    /// Returns the digest of the file that the edit left at this path; `None` if it left no file there.
+    /// Returns the digest of the file that the edit left at this path; `None` if the edit left no file at
+    /// this path.
     #[must_use]
     pub fn left_at(&self, path: &Path) -> Option<Digest> {
         self.files.iter().rev().filter(|file| file.path == path).find_map(|file| file.after)
@@ -97,8 +98,9 @@ impl Entry {
 /// The change of one file by a past edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EntryFile {
-    /// The name of the file's root, if the file is in a root that this machine does not serve. This machine
-    /// cannot undo such an edit, which another machine with the same history made. Otherwise `None`.
+    /// The name of the file's root (the served directory that contains the file), if this machine does not
+    /// serve that root; otherwise `None`. Another machine with the same history made such an edit, and this
+    /// machine cannot undo it.
     pub root: Option<String>,
     /// The file's absolute path at the time of the edit, without symbolic links. For a file that this machine
     /// does not reach, the name of its root, followed by the path in the root.
@@ -127,7 +129,7 @@ impl EntryFile {
     }
 
     /// Tells whether this item is the content change of a file that the same edit moved. `moved` is the
-    /// preceding item, which has the file's new place.
+    /// preceding item, which has the file's new path.
     pub(crate) fn is_change_of(&self, moved: &Self) -> bool {
         self.kind == ChangeKind::Changed && self.path == moved.path && self.before == moved.after
     }

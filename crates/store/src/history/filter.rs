@@ -5,11 +5,11 @@ use std::time::SystemTime;
 
 use crate::history::edit::EditId;
 
-/// Conditions that a past edit must meet to pass. By default there is none, and all edits pass.
+/// Conditions that a past edit must meet to pass. By default there are no conditions, and all edits pass.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Filter {
-    /// Only edits of this file, or of files below this directory, by the paths at the time of the edit. If
-    /// the path ends with a separator, it means only a directory.
+    /// Only edits of this file, or of files below this directory, by the paths at the time of the edit. A
+    /// path that ends with a separator names only a directory.
     pub path: Option<PathBuf>,
     /// Only edits that were made at this time or later, with a precision of a millisecond.
     pub since: Option<SystemTime>,

@@ -1,8 +1,8 @@
-//! Encodes and decodes the undo data in a database. Numbers are in LEB128: seven bits a byte, the lowest bits
-//! first.
+//! Encodes and decodes the undo data in a database. Numbers are in LEB128: each byte has seven bits, and the
+//! lowest bits come first.
 //!
 //! Decoding accepts any bytes. For bytes that were not encoded here, the result may be `None`, but there is
-//! no panic. Decoding takes no more memory than the bytes have.
+//! no panic. The memory that decoding takes is proportional to the number of bytes.
 
 use std::path::PathBuf;
 
@@ -34,8 +34,8 @@ impl ChangeKind {
     }
 }
 
-/// Returns the bytes of an undo, without its kind; `None` if a path cannot be expressed in bytes on this
-/// system.
+/// Returns the bytes of an undo, which do not include its kind; `None` if a path cannot be expressed in bytes
+/// on this system.
 #[must_use]
 pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {

@@ -63,7 +63,7 @@ impl History {
         Self::of_archive(Box::new(Embedded::new(state.path().join(HISTORY))), settings)
     }
 
-    /// Returns a history that keeps nothing: this build keeps none in a state directory.
+    /// Returns a history that keeps nothing: this build keeps no edits in a state directory.
     #[must_use]
     #[cfg(not(feature = "history"))]
     pub fn new(_: &StateDir, _: Settings) -> Self {
@@ -90,8 +90,8 @@ impl History {
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
     }
 
-    /// Does the same check as [`History::keeps`] for the path of a place, and for every symbolic link that
-    /// led to the place.
+    /// Does the same check as [`History::keeps`] for the path of a place (the file that a call edits), and
+    /// for every symbolic link that led to the place.
     pub(crate) fn keeps_place(&self, place: &Place) -> Result<(), NotKept> {
         place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
@@ -107,12 +107,12 @@ impl History {
         }
     }
 
-    /// Keeps an edit that was made, and returns its entry. `undone` is the edit that was undone by it, if
-    /// any. An error here does not affect the edit itself.
+    /// Keeps an edit that was made, and returns its entry. `undone` is the edit that the new edit undid, if
+    /// any. An error does not affect the edit itself.
     ///
-    /// Waits at most some seconds for other processes. After a timeout, later calls wait much less, until one
-    /// succeeds. Drops the oldest edits if the bounds require it. Does not sync: after a power cut, the last
-    /// edits can be missing from the history, but nothing else is lost.
+    /// Waits at most some seconds for other processes. After a timeout, later calls wait much less, until a
+    /// call succeeds. Drops the oldest edits if the bounds in [`Settings`] require it. Does not sync: after a
+    /// power cut, the last edits can be missing from the history, but nothing else is lost.
     #[doc(hidden)]
     pub fn keep(&self, edit: NewEdit<'_>, undone: Option<&Entry>) -> Result<Entry, NotKept> {
         self.keep_all(vec![edit], &[undone])?.pop().ok_or(NotKept::Off)
@@ -164,8 +164,8 @@ impl History {
     }
 
     /// Calls `each` with the past edits that pass the filter, the newest first, until `each` breaks. `likely`
-    /// is the number of edits after which `each` probably breaks. Meanwhile, other uses of the history are
-    /// not blocked.
+    /// is the number of edits after which `each` probably breaks. The call does not block other uses of the
+    /// history.
     ///
     /// If there is no history yet, none is created. The error for a database that cannot be read is
     /// [`NotKept::Unavailable`], here and in the functions below.
@@ -213,7 +213,7 @@ impl History {
     }
 
     /// Returns one key per file of an edit, in the order of the files: the key of the file's root at the time
-    /// of the edit, or the default key if that is not known. Empty if no keys were kept.
+    /// of the edit, or the default key if the root's key is not known. Empty if no keys were kept.
     #[doc(hidden)]
     pub fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
         let keys = self.kept()?.archive().root_keys(id)?;
@@ -234,10 +234,10 @@ impl History {
         Ok(newest.first().is_some_and(|newest| newest.left_at(path) == now))
     }
 
-    /// Returns the later edit of a file that prevents undoing edit `id`: the newest later edit, if it left
-    /// the file with its current digest, `now`; otherwise the oldest later edit, if it began with the content
-    /// that edit `id` left. Returns `None` if neither holds; the oldest later edit is not found if there are
-    /// very many.
+    /// Returns the later edit of a file that prevents undoing edit `id`. That is the newest later edit, if it
+    /// left the file with its current digest, `now`. Otherwise it is the oldest later edit, if it began with
+    /// the content that edit `id` left. Returns `None` if neither holds. The oldest later edit is not found
+    /// if there are 256 later edits or more.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         let (mut newest, mut first, mut left) = (None, None, None);
         let mut rest = MAX_LATER;
@@ -262,8 +262,8 @@ impl History {
     }
 
     /// Returns the indices of the edit's files whose names may belong to other files by now. With each index,
-    /// returns the later edits that took the name away or gave it to another file, oldest first. Undone edits
-    /// do not count.
+    /// returns the later edits that took the file's name away or gave it to another file, oldest first. Edits
+    /// that were undone do not count.
     pub fn moved_since(&self, id: &EditId) -> Result<BTreeMap<usize, Vec<EditId>>, NotKept> {
         let mut moved: BTreeMap<usize, Vec<EditId>> = BTreeMap::new();
         for (file, edit, undoes) in self.kept()?.archive().moves_since(id)? {
@@ -287,7 +287,7 @@ impl History {
     /// the bytes are overwritten, in the database and in its log.
     ///
     /// Without a path, a damaged database is removed. A database of a newer version, or of another program,
-    /// is left.
+    /// stays unchanged.
     pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
         self.kept()?.archive().forget(path)
     }
@@ -305,8 +305,8 @@ pub fn path_in_history(path: &Path) -> PathBuf {
 }
 
 /// The maximum number of later edits that [`History::later`] examines. A list of many undos makes one such
-/// search for each.
+/// search for each undo.
 const MAX_LATER: usize = 256;
 
-/// The name of the tool in entries that recovery made.
+/// The name of the tool in entries that recovery made. Recovery completes or reverts interrupted edits.
 pub(crate) const RECOVERY: &str = "recovery";

@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// A directory that several machines share, and that all of them know by the same name. The history stores
-/// the name at the first edit in the directory.
+/// A directory with edits in a history that several machines share. The machines recognise the directory by
+/// its name, which the history stores at the first edit in the directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KnownRoot {
-    /// The name: one that a person gave, the name of a file system, or a name that only this machine uses.
+    /// The directory's name: a name that a person gave, the name of a file system, or a name that only one
+    /// machine uses.
     pub name: String,
     /// The time of the first kept edit in the directory, by the database's clock.
     pub since: SystemTime,
     /// The name of the machine that kept that first edit; empty if the machine has no name.
     pub made_by: String,
-    /// The parts of the directory on this machine, in order; empty if this machine reaches no part.
+    /// The parts of the directory that this machine reaches, in order; empty if this machine reaches no part.
     pub here: Vec<RootPlace>,
 }
 

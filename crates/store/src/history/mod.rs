@@ -1,10 +1,11 @@
-//! Keeps past edits, each with the data for its undo: [`History`]. This module does not carry out undos.
+//! Keeps past edits, each with the data that its undo needs: [`History`]. This module does not carry out
+//! undos.
 //!
 //! The edits are kept in an archive: either an SQLite database (`embedded`), which any number of processes of
 //! one machine can share, or an archive that several machines share, which another crate implements. An edit
 //! needs the archive only for its undo, so an edit never fails because of the archive. A database that cannot
-//! be read is neither moved nor overwritten. A build without the feature `history` keeps no edits in a state
-//! directory.
+//! be read is neither moved nor overwritten; only [`History::forget`] removes a damaged one. A build without
+//! the feature `history` keeps no edits in a state directory.
 
 mod archive;
 mod chain;

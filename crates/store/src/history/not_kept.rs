@@ -1,4 +1,4 @@
-//! The reasons why an edit is not kept, or cannot be looked up: [`NotKept`].
+//! Defines the reasons why an edit is not kept, or cannot be looked up: [`NotKept`].
 
 /// The reason why an edit is not kept, or cannot be looked up.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -12,7 +12,8 @@ pub enum NotKept {
     /// The replaced bytes alone exceed the maximum size of the history.
     #[error("what it replaced is larger than the history may grow")]
     TooLarge,
-    /// The history cannot be used: it is read-only, damaged, or of a newer version, or the disk is full.
+    /// The history cannot be used. For example, its file is read-only, damaged, or of a newer version, or the
+    /// disk is full.
     #[error("the history is not available: {reason}")]
     Unavailable {
         /// The reason, in the words of the operating system or of the database.
@@ -29,12 +30,14 @@ pub enum Remedy {
     Retry,
     /// [Forget](crate::history::History::forget) the whole history, since it is damaged.
     Forget,
-    /// Move the history's file away: it belongs to another program, or to another version of this program.
+    /// Move the history's file away, since it belongs to another program, or to a newer version of this
+    /// program.
     MoveAway,
     /// Configure a state directory.
     StateDirectory,
     /// Have a person examine the database that several machines share.
     Database,
-    /// Configure a name for the file's root that is valid on all machines.
+    /// Configure a name for the file's root (the served directory that contains the file) that is the same on
+    /// all machines.
     RootName,
 }

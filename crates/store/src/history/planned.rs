@@ -1,4 +1,5 @@
-//! Adds planned edits to a history: [`Planned`].
+//! Adds planned edits, which are not made yet, to a history: [`Planned`]. So a call can plan several undos
+//! that build on each other.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -13,8 +14,8 @@ use crate::history::filter::Filter;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
-/// The edits of another archive, and after them planned edits, which are only in memory. It keeps new edits
-/// as planned edits, and never writes to the other archive.
+/// The edits of another archive, and after them planned edits, which are only in memory. New edits become
+/// planned edits, and are not recorded in the other archive.
 #[derive(Debug)]
 pub(super) struct Planned {
     kept: Box<dyn Archive>,

@@ -1,4 +1,4 @@
-//! The settings of the history: [`Settings`].
+//! Defines the settings of the history: [`Settings`].
 
 use crate::access::patterns::{BadPattern, Patterns};
 

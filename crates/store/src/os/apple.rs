@@ -1,6 +1,6 @@
 //! Interprets values of macOS: error numbers, file flags, and the directories that the privacy settings
-//! protect. The functions make no system calls, so they are tested on every system. The system calls are in
-//! the files of [`crate::os`] for macOS.
+//! protect. The functions make no system calls, so they are tested on every system. The files `macos.rs` and
+//! `macos_metadata.rs` make the system calls.
 
 use std::path::{Component, Path};
 
@@ -27,8 +27,9 @@ pub(super) fn lacks_sync(number: i32) -> bool {
     is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
 }
 
-/// Tells whether an error number says that the file is a placeholder, whose content is in a cloud, and that
-/// nothing is fetched for this process (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
+/// Tells whether an error number says that the file is a placeholder whose content is in a cloud, and that
+/// the system does not fetch content for this process (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`,
+/// `setiopolicy_np(3)`).
 pub(super) fn is_not_downloaded(number: i32) -> bool {
     number == EDEADLK
 }
@@ -57,7 +58,7 @@ pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     });
     let names: Vec<String> = names.collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // The same files also have a path that begins with their volume (firmlinks).
+    // The same files also have paths below the directory of their volume (firmlinks).
     let names = names.strip_prefix(&["system", "volumes", "data"]).unwrap_or(&names);
     let name = |at: usize| names.get(at).copied();
     match (name(0)?, name(2)) {
@@ -76,8 +77,8 @@ const USER_APPEND: u32 = 0x4;
 const SYSTEM_IMMUTABLE: u32 = 0x2_0000;
 const SYSTEM_APPEND: u32 = 0x4_0000;
 
-/// Returns the flag of chflags(1), among these flags, that forbids an edit of the file or, for a directory,
-/// of the names in it.
+/// Returns the flag of chflags(1), among these flags, that forbids an edit of the file or, for a directory, a
+/// change of the names in it; `None` if no flag does.
 pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     if flags & (USER_IMMUTABLE | SYSTEM_IMMUTABLE) != 0 {
         Some(Guard::Immutable)
@@ -88,8 +89,8 @@ pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     }
 }
 
-/// Returns the flags that a new file should get, which has the flags `new` now, and replaces a file with the
-/// flags `old`.
+/// Returns the flags that a new file should get, which replaces a file with the flags `old`. `new` are the
+/// flags that the new file has now.
 pub(super) fn carried(old: u32, new: u32) -> u32 {
     let kept = CHFLAGS.iter().fold(0, |all, (flag, _)| all | flag);
     new & !kept | old & kept

@@ -1,5 +1,5 @@
 //! Implements the functions for a system that lacks an operation: they return `Unsupported` or `None`, or do
-//! nothing. They are documented in the files of the systems that have the operations.
+//! nothing. The files of the systems that have the operations document the functions.
 
 use std::fs::File;
 use std::io;

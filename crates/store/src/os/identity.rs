@@ -1,5 +1,5 @@
-//! Defines the identity of a file in one state, [`Identity`], and the part of it that lasts, [`FileKey`].
-//! `os::identity_of`, `os::identity_with` and `os::identity_at` in the platforms' files return it.
+//! Defines the identity of a file in one state, [`Identity`], and the part of it that lasts, [`FileKey`]. The
+//! functions `identity_of`, `identity_with` and `identity_at` of [`crate::os`] determine a file's identity.
 
 use std::num::NonZeroI64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,8 +12,9 @@ const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
 /// The facts that distinguish the states of a file without reading the file (stat(2)).
 ///
-/// Device and inode numbers must not be compared across a reboot. If a program writes and then sets `mtime`
-/// back, only `ctime` shows the change. But any rename also changes `ctime`.
+/// Identities must not be compared across a reboot, because a device can get another number. If a program
+/// writes to the file and then sets `mtime` back, only `ctime` shows the change. But any rename also changes
+/// `ctime`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Identity {
     /// The device that holds the file.
@@ -22,20 +23,20 @@ pub struct Identity {
     pub inode: u64,
     /// The size in bytes.
     pub size: u64,
-    /// The time of the last change of its content, in nanoseconds since 1970. Its resolution is a step of the
-    /// kernel's clock, often 1 to 4 ms.
+    /// The time of the last change of the file's content, in nanoseconds since 1970. The resolution of the
+    /// time is a step of the kernel's clock, often 1 to 4 ms.
     pub mtime: i128,
-    /// The time of the last change of its content, mode, owner, links or name, in the same unit; `mtime` if
-    /// the platform has no such time.
+    /// The time of the last change of the file's content, mode, owner, links or name, in the same unit.
+    /// Equals `mtime` if the platform has no such time.
     pub ctime: i128,
     /// The time at which the file was created, in the same unit; `None` if the file system does not store it.
     pub born: Option<NonZeroI64>,
 }
 
-/// The part of a file's identity that stays the same as long as the file exists, after renames and reboots,
-/// too. It is the file's number and its time of creation, since another file can get the number later. The
-/// device's number is left out: it can differ after a reboot, and on another machine. Equal keys mean the
-/// same file only where `os::identity_lasts` is true.
+/// The part of a file's identity that stays the same as long as the file exists, even after renames and
+/// reboots: the file's number, and the time of its creation, since another file can get the number later. The
+/// device's number is not part of the key, since it can differ after a reboot, and on another machine. Equal
+/// keys mean the same file only where `os::identity_lasts` is true.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileKey {
     /// The file's number (inode).
@@ -59,8 +60,8 @@ impl Identity {
         self.key() == other.key()
     }
 
-    /// Tells whether both are the same file with the same content, as far as the size and the time of the
-    /// last change show. Unlike equality, this is not affected by a rename.
+    /// Tells whether both are the same file with the same content, as far as the size and `mtime` show. A
+    /// rename does not affect the result, whereas it makes two identities unequal.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
@@ -79,12 +80,12 @@ impl Identity {
         settles(&[self.mtime], began)
     }
 
-    /// Returns the part that lasts as long as the file.
+    /// Returns the part of the identity that lasts as long as the file.
     pub(crate) fn file_key(&self) -> FileKey {
         FileKey { inode: self.inode, born: self.born }
     }
 
-    /// Returns device and inode. Locks are taken in the order of these keys.
+    /// Returns the numbers of the device and of the inode. Locks are taken in the order of these keys.
     #[must_use]
     pub fn key(&self) -> (u64, u64) {
         (self.device, self.inode)
@@ -128,7 +129,7 @@ mod tests {
                 assert_eq!(identity(time, 0).has_settled_content(began), expected, "{more:?}");
             }
         }
-        // A rename changes only one of the times. Here, that time shows that the clock has fine steps.
+        // A rename changes only one of the times. Here, the changed time shows that the clock has fine steps.
         let renamed = identity(COARSE, FINE);
         assert!(!renamed.has_settled(after(FINE, Duration::ZERO)));
         assert!(renamed.has_settled(after(FINE, Duration::from_secs(1))));

@@ -1,15 +1,17 @@
 //! Defines the inode flags that chattr(1) or chflags(1) sets: flags that forbid an edit ([`Guard`]), and
-//! flags that a file keeps when it is replaced ([`Lost`] has the flags that the new file could not get).
-//! Linux has such flags on file systems that support `ioctl_iflags(2)`, and macOS on its own file systems.
+//! flags that a replaced file passes on to the new file ([`Lost`] has the flags that the new file could not
+//! get). Linux has such flags on file systems that support `ioctl_iflags(2)`, and macOS on its own file
+//! systems.
 
-/// A flag that forbids everybody, including root, to edit the file, as long as the flag is set. On macOS, the
-/// owner is allowed to set it, too. On a directory, the flag concerns the names in the directory.
+/// A flag that forbids everybody, including root, to edit the file, as long as the flag is set. On macOS, not
+/// only root but also the file's owner may set the flag. On a directory, the flag concerns the names in the
+/// directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
     /// Nothing can be changed (`chattr +i`, `chflags uchg`). In a directory, no name can be added or removed.
     Immutable,
-    /// Content can only be appended (`chattr +a`, `chflags uappnd`). In a directory, no name can be removed,
-    /// or be given to another file.
+    /// Content can only be appended (`chattr +a`, `chflags uappnd`). In a directory, names can only be added:
+    /// no name can be removed, or be given to another file.
     AppendOnly,
 }
 
@@ -39,12 +41,12 @@ impl Lost {
     }
 }
 
-/// The flags of this system that a file keeps.
+/// The flags of this system that a new file gets from the file that it replaces.
 const NAMES: &[(u32, &str)] = if cfg!(target_vendor = "apple") { &CHFLAGS } else { &LETTERS };
 
-/// The flags of macOS that a file keeps, as `ls -lO` names them (sys/stat.h: `UF_NODUMP`, `UF_OPAQUE`,
-/// `UF_HIDDEN`). The other flags forbid the edit, or belong to the file system or to the content: compressed,
-/// archived, tracked, dataless.
+/// The flags of macOS that a new file gets from the file that it replaces, as `ls -lO` names them
+/// (sys/stat.h: `UF_NODUMP`, `UF_OPAQUE`, `UF_HIDDEN`). The other flags forbid the edit, or belong to the
+/// file system or to the content: compressed, archived, tracked, dataless.
 pub(super) const CHFLAGS: [(u32, &str); 3] = [(0x1, "nodump"), (0x8, "opaque"), (0x8000, "hidden")];
 
 /// The flags that a person sets or cares about, in the order of lsattr (linux/fs.h). The other flags are

@@ -1,5 +1,5 @@
-//! Implements the operations that only Linux has: leases, `statx(2)`, files in memory, `fallocate(2)`,
-//! `openat2(2)`.
+//! Implements the operations that only Linux has: leases, `statx(2)`, files in memory, `sync_file_range(2)`,
+//! `fallocate(2)`, `openat2(2)`.
 
 use std::fs::File;
 use std::io;
@@ -15,12 +15,12 @@ use crate::os::unix::identity_of;
 // On Linux, an access control list is an extended attribute (xattr(7)).
 pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute};
 
-/// The attribute that holds the access control list (acl(5)). A new file can have one from its directory's
-/// default.
+/// The attribute that holds the access control list (acl(5)). A new file may inherit a list from its
+/// directory.
 pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Tells whether a file system is mounted at the file. If so, no other file can get its name. Containers use
-/// such bind mounts for single files.
+/// Tells whether a file system is mounted at the file. If so, no other file can get the file's name.
+/// Containers use such bind mounts for single files.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
     let status = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
@@ -29,11 +29,12 @@ pub(crate) fn is_mount_point(file: &File) -> bool {
     })
 }
 
-/// Tells whether any program has the file open or mapped for writing. Returns `None` if that is unknown:
-/// `file` is not open for reading only, it belongs to another user, or its file system has no leases.
+/// Tells whether any program has the file open or mapped for writing. Returns `None` if this cannot be
+/// determined: `file` itself is open for writing, the file belongs to another user, or its file system has no
+/// leases.
 ///
-/// The kernel refuses a read lease while a program has the file open for writing (fcntl(2)). A lease that is
-/// granted is given back at once.
+/// The kernel refuses a read lease while a program has the file open for writing (fcntl(2)). If the kernel
+/// grants the lease, this function releases it at once.
 #[expect(unsafe_code, reason = "no crate at hand has leases")]
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd as _;
@@ -101,9 +102,9 @@ pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Opens a directory beneath `root` in one system call, without following symbolic links. Returns `None` if a
-/// link is in the path, if the directory is missing, if the kernel has no openat2(2), or if a sandbox forbids
-/// that call.
+/// Opens a directory beneath `root` in one system call, without following symbolic links. Returns `None` if
+/// the open fails, for example because a link is in the path, the directory is missing, the kernel has no
+/// openat2(2), or a sandbox forbids that call.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -112,9 +113,9 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     Some(Dir::from_std_file(File::from(directory)))
 }
 
-/// Returns the identity of a file beneath `root` if the kernel knows it without waiting: each name in the
-/// path is in its cache, and none is a mount or (except the last) a link. A link at the end is not followed.
-/// Returns `None` in any other case, and before Linux 5.12.
+/// Returns the identity of a file beneath `root` if the kernel can look it up without waiting: each name in
+/// the path is in the kernel's cache, and none is a mount point or, except the last, a symbolic link. A link
+/// at the end is not followed. Returns `None` in any other case, and before Linux 5.12.
 pub(crate) fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

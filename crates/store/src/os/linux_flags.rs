@@ -34,8 +34,8 @@ pub(crate) fn lacks_key(error: &io::Error) -> bool {
 }
 
 /// Gives an empty new file the flags of the old file, and removes flags that the new file only inherited from
-/// its directory. Must be called before the first byte is written, since the first write fixes how the file
-/// is stored (`C`, `c`, the extent size).
+/// its directory. Returns the flags that could not be set. Must be called before the first byte is written,
+/// since the first write fixes how the file is stored (`C`, `c`, the extent size).
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     // A file system that does not report flags counts as having none.
     let (Ok(wanted), Ok(now)) = (ioctl_getflags(old), ioctl_getflags(new)) else {
@@ -49,8 +49,8 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// Returns the flags in which a file's flags, `now`, differ from the wanted ones, except set flags that this
-/// program cannot remove.
+/// Returns the flags of `LETTERS` in which a file's flags, `now`, differ from the wanted ones, except flags
+/// that the file has and this program cannot remove.
 fn differing(wanted: IFlags, now: IFlags) -> u32 {
     let (wanted, now) = (wanted.bits(), now.bits());
     let known = LETTERS.iter().fold(0, |all, (bit, _)| all | bit);
@@ -93,7 +93,8 @@ mod extended {
         padding: [u8; 8],
     }
 
-    /// `FS_XFLAG_EXTSIZE` and `FS_XFLAG_COWEXTSIZE`: they tell whether each of the two sizes is set.
+    /// `FS_XFLAG_EXTSIZE` and `FS_XFLAG_COWEXTSIZE`: they say whether `extent_size` and `copy_extent_size`
+    /// are set.
     const SIZES: u32 = 0x800 | 0x10000;
 
     pub(super) fn get(file: &File) -> io::Result<Extended> {
@@ -121,8 +122,8 @@ mod extended {
         }
     }
 
-    /// Sets the project and the extent sizes as wanted. Returns whether the project differs afterwards, and
-    /// whether the sizes differ.
+    /// Sets the project number, which quotas use, and the extent sizes as wanted. Returns whether the project
+    /// differs afterwards, and whether the sizes differ.
     pub(super) fn keep(wanted: Extended, now: Extended, new: &File) -> (bool, bool) {
         let with_sizes = Extended {
             flags: now.flags & !SIZES | wanted.flags & SIZES,

@@ -34,8 +34,8 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
-/// Whether any two files of this directory have different [`FileKey`](crate::os::identity::FileKey)s, and a
-/// file keeps its key after a rename and a reboot.
+/// Whether it is known that any two files in this directory have different
+/// [`FileKey`](crate::os::identity::FileKey)s, and that a file keeps its key after a rename and a reboot.
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
     kind.is_ok_and(|kind| {

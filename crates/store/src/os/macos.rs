@@ -1,5 +1,6 @@
-//! Implements operations of macOS: `renameatx_np(2)`, opening a path without following links, names of file
-//! systems. [`crate::os::macos_metadata`] has the metadata of files.
+//! Implements operations of macOS: renames (`renameatx_np(2)`), opening a path without following links, a
+//! file's name as its directory lists it, the types of file systems, and files whose content is in a cloud.
+//! [`crate::os::macos_metadata`] has the metadata of files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -34,8 +35,9 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
 const OVER_NO_LINK: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
 
-/// Opens a directory beneath `root` in one system call, without following symbolic links. Returns `None` if a
-/// link is in the path, if the directory is missing, or if the system is older than the flag.
+/// Opens a directory beneath `root` in one system call, without following symbolic links. Returns `None` if
+/// the open fails, for example because a link is in the path or the directory is missing; if the path has
+/// `..`; or if the system is older than the flag.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) || !refuses_links() {
         return None;
@@ -55,8 +57,9 @@ fn refuses_links() -> bool {
 }
 
 /// Returns the name of a file or directory as its directory lists it, without listing the directory. Returns
-/// `None` where only a listing shows the name. The file can be unreadable or a link. A file with several
-/// names needs a listing, because `F_GETPATH` may return another of its names.
+/// `None` if only a listing shows the name, or if the file is missing. The file may be unreadable, or a
+/// symbolic link. A file with several names needs a listing, because `F_GETPATH` may return another of its
+/// names.
 pub(crate) fn stored_name(directory: &Dir, name: &OsStr) -> Option<OsString> {
     let flags = OFlags::from_bits_retain(libc::O_EVTONLY.cast_unsigned());
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -76,7 +79,8 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(network::named_by(&name.collect::<Vec<u8>>()))
 }
 
-/// Whether files of this directory keep their numbers, as on APFS and HFS+, and not on FAT or FUSE.
+/// Whether files in this directory keep their inode numbers: true on APFS, HFS+, NFS and SMB, but not on FAT
+/// or FUSE.
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     let Ok(about) = rustix::fs::fstatfs(directory) else { return false };
     let name = about.f_fstypename.iter().flat_map(|byte| byte.to_ne_bytes()).take_while(|byte| *byte != 0);
@@ -95,7 +99,7 @@ pub fn fetch_nothing() -> io::Result<()> {
     if unsafe { setiopolicy_np(3, 0, 1) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Fails if the file is a placeholder whose content is in a cloud; returns any other file.
+/// Returns the file itself. Fails if the file is a placeholder whose content is in a cloud.
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     let is_dataless = apple::is_dataless(rustix::fs::fstat(&file)?.st_flags);
     if is_dataless { Err(apple::not_downloaded()) } else { Ok(file) }

@@ -14,12 +14,12 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{apple, xattr};
 
-/// The name that stands for the access control list among the attributes. No real attribute has this name,
+/// The name under which [`attributes_of`] returns the access control list. No real attribute has this name,
 /// since names of attributes cannot contain a NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
-/// Returns the file's extended attributes by name, with its access control list as one of them; none if the
-/// file system does not support them.
+/// Returns the file's extended attributes by name, with its access control list as one of them. The result is
+/// empty if the file system does not support them.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let mut attributes = xattr::attributes_of(file)?;
     if let Some(list) = acl::of(file)? {
@@ -36,13 +36,15 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
     if name == ACCESS_LIST { acl::remove(file) } else { xattr::remove_attribute(file, name) }
 }
 
-/// Returns the flag that forbids an edit of the file with this name in a directory. Does not follow a link.
+/// Returns the flag that forbids an edit of the file with this name in a directory; `None` if there is no
+/// such flag. Does not follow a link.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     apple::guard_of(status.st_flags)
 }
 
-/// Gives an empty new file the flags and the creation time of the old file.
+/// Gives an empty new file the flags and the creation time of the old file. Returns the flags that could not
+/// be set.
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     if let Ok(created) = old.metadata().and_then(|metadata| metadata.created()) {
         // An error is ignored: some file systems store no creation time.

@@ -2,8 +2,8 @@
 //! platforms. On a platform that lacks the operation, the function returns
 //! [`std::io::ErrorKind::Unsupported`] or `None`, and the caller uses another method.
 //!
-//! Each platform has its own files. All functions are called as `os::function`, and documented in the files
-//! of Linux or of Unix. CI runs the tests on Linux, macOS and Windows.
+//! Each platform has its own files. Callers write `os::function`. A function that several platforms implement
+//! is documented in the file of Linux or of Unix. CI runs the tests on Linux, macOS and Windows.
 
 #[cfg(any(target_vendor = "apple", test))]
 mod apple;
@@ -84,8 +84,8 @@ pub(crate) use unix_listing::*;
 pub(crate) use unsupported::is_unsupported;
 #[cfg(windows)]
 pub(crate) use windows::*;
-// The simulation replaces all functions that only Linux has, and some that every Unix has. A name that is
-// imported explicitly takes precedence over the same name from a glob import.
+// The functions of `simulation` replace all functions that only Linux has, and some that every Unix has. A
+// name that is imported explicitly takes precedence over the same name from a glob import.
 #[cfg(feature = "simulation")]
 pub(crate) use simulation::{
     ask_anew, attributes_of, begin_sync, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks,

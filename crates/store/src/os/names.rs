@@ -1,5 +1,5 @@
-//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. If another program prevents the
-//! change because it has the file open, each function retries for a moment. On Windows, virus scanners and
+//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. If the change fails because
+//! another program has the file open, each function retries for a moment. On Windows, virus scanners and
 //! indexers open files that were just written.
 
 use std::ffi::OsStr;

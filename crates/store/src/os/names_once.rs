@@ -1,4 +1,5 @@
-//! Changes names in a directory with a single attempt. [`names`](crate::os::names) retries these functions.
+//! Changes names in a directory with a single attempt. [`names`](crate::os::names) calls these functions
+//! again while another program holds the file open.
 
 use std::io;
 use std::path::Path;

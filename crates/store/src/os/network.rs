@@ -1,5 +1,5 @@
-//! Recognises file systems that other machines can also reach, by the type from statfs(2), which is a number
-//! on Linux and a name on macOS.
+//! Recognises network file systems, which other machines can also reach, by the type that statfs(2) returns.
+//! The type is a number on Linux and a name on macOS.
 
 /// Returns the name of a file system of this type, if it is a network file system. On such a file system, the
 /// locks of SQLite and of the journal may be ineffective. FUSE is not counted as a network file system, since
@@ -22,8 +22,8 @@ pub(crate) fn named(kind: u32) -> Option<&'static str> {
 }
 
 /// Tells whether a file system of this type uses only this machine's kernel and disks: ext2 to ext4, XFS,
-/// btrfs, tmpfs, ZFS, F2FS and bcachefs. Overlayfs is not among them, since it does not tell which file
-/// systems are below it.
+/// btrfs, tmpfs, ZFS, F2FS and bcachefs. Overlayfs is not among them, since it hides the file systems below
+/// it.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_local(kind: u32) -> bool {
     let local = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x2FC1_2FC1, 0xF2F5_2010, 0xCA45_1A4E];
@@ -31,8 +31,8 @@ pub(crate) fn is_local(kind: u32) -> bool {
 }
 
 /// Whether files of a file system of this type are known to keep their inode numbers. FUSE, FAT and the
-/// shared folders of virtual machines assign new numbers. On overlayfs, a file that is renamed for the first
-/// time becomes another file in the layers below. SMB may have numbers that are not the server's.
+/// shared folders of virtual machines assign new numbers. On overlayfs, the first rename of a file copies it
+/// to another layer, where it is another file. On SMB, the client may invent the numbers.
 #[cfg(target_os = "linux")]
 pub(crate) fn identity_lasts(kind: u32) -> bool {
     is_local(kind) || named(kind).is_some_and(|name| name != "SMB")

@@ -1,8 +1,8 @@
 //! Determines the Windows package (MSIX) to which this process belongs: [`package_of_this_process`].
 
 /// Returns the family name of the package to which this process, or the program that started it, belongs
-/// (`GetCurrentPackageFamilyName`). Files that such a process writes to `AppData` go to the package's own
-/// copy of that directory.
+/// (`GetCurrentPackageFamilyName`); `None` if they belong to none. Files that such a process writes to
+/// `AppData` go to the package's own copy of that directory.
 #[cfg(windows)]
 #[must_use]
 #[expect(unsafe_code, reason = "std does not know packages")]

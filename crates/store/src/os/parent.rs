@@ -43,7 +43,7 @@ fn created(process: RawHandle) -> Option<u64> {
 #[cfg(windows)]
 #[expect(unsafe_code, reason = "std knows the processes only that this one has started")]
 impl Parent {
-    /// Returns the parent of this process; `None` if it has ended already.
+    /// Returns the parent of this process; `None` if the parent has ended already, or cannot be opened.
     #[must_use]
     pub fn of_this_process() -> Option<Self> {
         use std::os::windows::io::{FromRawHandle as _, OwnedHandle};

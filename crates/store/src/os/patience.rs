@@ -1,6 +1,6 @@
 //! Retries an operation for a moment, with growing pauses, while other programs prevent it: [`Patience`]. On
 //! Windows, scanners, indexers and editors that have a file open prevent others from using it. On a network
-//! file system, another machine may have replaced a file, while this machine still knows the old file.
+//! file system, another machine may have replaced a file, while this machine still caches the old file.
 
 use std::io;
 use std::thread;
@@ -19,26 +19,26 @@ pub(crate) struct Patience {
 }
 
 impl Default for Patience {
-    /// Returns a total waiting time of two seconds.
+    /// Returns a `Patience` with a total waiting time of two seconds.
     fn default() -> Self {
         Self::new(Duration::from_millis(1), Duration::from_millis(100), Duration::from_secs(2))
     }
 }
 
 impl Patience {
-    /// Returns a total waiting time of `left`, with this first pause and this longest pause.
+    /// Returns a `Patience` with the total waiting time `left`. The first pause is `pause`, and no pause is
+    /// longer than `longest`.
     pub(crate) fn new(pause: Duration, longest: Duration, left: Duration) -> Self {
         Self { pause, longest, left }
     }
 
     /// Waits for the next pause if `error` says that another program holds the file open. Returns `false`,
-    /// without waiting, for any other error, or if the time is over.
+    /// without waiting, for any other error, or if no waiting time is left.
     pub(crate) fn waits_for(&mut self, error: &io::Error) -> bool {
         os::is_held_open(error) && self.wait()
     }
 
-    /// Waits for the next pause, which is longer each time. Returns `false`, without waiting, if the time is
-    /// over.
+    /// Waits for the next pause. Returns `false`, without waiting, if no waiting time is left.
     pub(crate) fn wait(&mut self) -> bool {
         if self.left.is_zero() {
             return false;
@@ -51,13 +51,14 @@ impl Patience {
     }
 }
 
-/// Retries while the error says that another machine has just replaced the file (ESTALE), until the time is
-/// over.
+/// Calls `act` again while its error says that another machine has just replaced the file (ESTALE), for at
+/// most two seconds of pauses.
 pub(crate) fn while_stale<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(is_stale, Patience::default(), act)
 }
 
-/// Retries while the error says that another program holds the file open, until the time is over.
+/// Calls `act` again while its error says that another program holds the file open, for at most two seconds
+/// of pauses.
 pub(crate) fn while_held<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(os::is_held_open, Patience::default(), act)
 }

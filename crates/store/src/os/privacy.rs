@@ -1,5 +1,5 @@
-//! Names the parts of a person's files that the system protects from programs: [`Privacy`]. The functions
-//! here are those of systems other than macOS.
+//! Names the parts of a person's files that the system protects from programs: [`Privacy`]. The functions in
+//! this file are for systems other than macOS.
 
 /// The part of a person's files that macOS (Transparency, Consent and Control), or Windows, protects from
 /// programs until the person allows access.
@@ -33,8 +33,8 @@ pub fn fetch_nothing() -> std::io::Result<()> {
 }
 
 /// Returns the privacy setting that denied access to a path; `None` if something else denied it. `creates`
-/// tells whether a file or directory was to be created: if its directory exists, only Controlled Folder
-/// Access returns *not found* for that.
+/// says whether the operation was to create a file or directory. Only Controlled Folder Access lets such an
+/// operation fail with *not found* although the parent directory exists.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn privacy_of(path: &std::path::Path, error: &std::io::Error, creates: bool) -> Option<Privacy> {
     let is_answer = cfg!(windows) && creates && error.kind() == std::io::ErrorKind::NotFound;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the path without symbolic links. The last components, as far as they do not exist, stay as they
+/// Returns the path without symbolic links. Components at the end of the path that do not exist stay as they
 /// are.
 #[must_use]
 pub fn real_path(path: &Path) -> PathBuf {
@@ -20,8 +20,8 @@ pub fn real_path(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`: Windows puts that prefix before
-/// canonical paths. On other systems, returns the path itself.
+/// Returns `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`: Windows puts the prefix `\\?\`
+/// before canonical paths. Returns any other path, and every path on other systems, unchanged.
 #[cfg(not(windows))]
 pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
     path

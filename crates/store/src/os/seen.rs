@@ -19,7 +19,7 @@ pub(crate) struct Seen {
     pub(crate) links: u64,
 }
 
-/// The parts of a file's metadata that the file that replaces it could not get.
+/// The parts of a file's metadata that its replacement, a new file, could not get.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 #[expect(clippy::struct_excessive_bools, reason = "each is the answer to a question of its own")]
@@ -31,7 +31,7 @@ pub(crate) struct LostMetadata {
     pub(crate) group: bool,
     /// An extended attribute, or the access control list, is missing or different. The group's permissions
     /// are then reduced in the same way, since the list can have granted the group less than the mode shows.
-    /// On Windows, this includes other attributes.
+    /// On Windows, this includes the integrity label, the file attributes and the creation time.
     pub(crate) attributes: bool,
     /// An alternate stream is missing (Windows).
     pub(crate) streams: bool,
@@ -40,7 +40,7 @@ pub(crate) struct LostMetadata {
 /// The facts about the file at a path; a link at the path's end is not followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
-    /// Whether it is a directory, or the mount point of a volume.
+    /// Whether the file is a directory, or the mount point of a volume.
     pub(crate) is_directory: bool,
     pub(crate) is_link: bool,
     /// Device and inode; `None` if the platform cannot determine them.

@@ -1,11 +1,13 @@
 //! Simulates the behaviour of other systems under Linux: a file system or kernel that lacks features, and the
-//! restrictions of Windows for programs that share files. It can also leave out syncs and locks, to let tests
-//! with power cuts, or with histories of calls, show that each is needed. It is built only with the feature
-//! `simulation`, never into a release. Each function here replaces the function of the same name in `os`.
+//! restrictions of Windows for programs that share files. This module can also leave out syncs and locks.
+//! Tests that cut the power, or that record concurrent calls, then show that each sync and each lock is
+//! needed. The module is built only with the feature `simulation`, never into a release. Each function here
+//! replaces the function of the same name in `os`.
 //!
-//! `MCP_TEXT_EDITOR_SIMULATE` lists the behaviours, separated by commas. If `MCP_TEXT_EDITOR_SIMULATE_IN`
-//! names a directory, the behaviours of file systems apply only in that directory, as if it were a mount. The
-//! state directory then keeps the behaviour of Linux.
+//! The environment variable `MCP_TEXT_EDITOR_SIMULATE` lists the behaviours, separated by commas. If
+//! `MCP_TEXT_EDITOR_SIMULATE_IN` names a directory, the behaviours of file systems apply only in that
+//! directory, as if it were a mount. The server's state directory, which is elsewhere, then keeps the
+//! behaviour of Linux.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -45,20 +47,21 @@ struct Simulated {
     /// Everything that only Linux has is missing: leases, `openat2(2)`, `copy_file_range(2)`, files in
     /// memory. Every system without its own source file in this directory behaves like this.
     bare: bool,
-    /// A lock prevents all other handles from using the bytes that it covers: the one byte that this program
-    /// locks on Windows.
+    /// A lock prevents all other handles from reading and writing the bytes that the lock covers. As on
+    /// Windows, this program locks only one byte, beyond the end of the file.
     mandatory_locks: bool,
-    /// Locks are mandatory and cover the whole file, as std's locks do on Windows. Nothing works then, which
-    /// shows that the mandatory locks have an effect.
+    /// Locks are mandatory and cover the whole file, as std's locks do on Windows. With such locks, calls
+    /// fail. A test expects this, to show that the simulated locks have an effect.
     whole_file_locks: bool,
     /// Two of three renames and unlinks fail, as if a virus scanner held the file open.
     sharing_violations: bool,
-    /// Files with `held` in their names count as held open forever.
+    /// Every rename and unlink of a file with `held` in its name fails, as if a program held the file open
+    /// forever.
     held: bool,
-    /// Paths can lead out of the roots. No system does this; it simulates a server without its first
-    /// protection.
+    /// Paths can lead out of the roots, the directories that the server serves. No system behaves so. Tests
+    /// use this to attack the server's second protection, Landlock, without the first one.
     no_containment: bool,
-    /// New and old content is not synced before it is relied on: `no-sync-content`.
+    /// A temporary file, which holds the new or the old content of a file, is not synced: `no-sync-content`.
     no_sync_content: bool,
     /// A file that was overwritten in place is not synced: `no-sync-in-place`.
     no_sync_in_place: bool,
@@ -73,8 +76,8 @@ struct Simulated {
     /// No record of the journal is locked, so that a running call looks as if its process were dead:
     /// `no-lock-record`.
     no_lock_record: bool,
-    /// There is a pause before and after an exchange of names: `slow-exchange`. So a call that must wait for
-    /// another call certainly does so.
+    /// There is a pause before and after an exchange of names: `slow-exchange`. So concurrent calls certainly
+    /// overlap, and one of them must wait for the other.
     slow_exchange: bool,
     /// The directory in which the behaviours of file systems apply; `None` means everywhere.
     within: Option<PathBuf>,
@@ -140,8 +143,8 @@ fn path_behind(file: impl AsFd) -> Option<PathBuf> {
     unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
-/// A simulated error of another system, which Linux never returns. std has no error kind for it, so only the
-/// functions here know its meaning.
+/// A simulated error of another system, which Linux never returns. std has no kind for such an error, so only
+/// the functions in this module recognise it.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
 enum Said {
     /// macOS' `ENOTSUP` (45).
@@ -234,7 +237,7 @@ pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
 
 /// Fails if a file with one of these names is simulated to be held open. `tries` counts the operations of one
 /// kind. A caller that repeats a rename may unlink something in between; if both kinds had the same counter,
-/// all of its renames could get the failing turns.
+/// all renames of that caller could be among the failing operations.
 fn let_go(names: &[&Path], tries: &AtomicUsize) -> io::Result<()> {
     let is_scanned = SIMULATED.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
     let is_held = SIMULATED.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
@@ -322,7 +325,8 @@ fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
 }
 
 /// Sets a lock on bytes, or queries the locks of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)). Returns
-/// the lock type in fcntl's answer. Unlike a lock of flock(2), such a lock covers certain bytes.
+/// the lock type in fcntl's answer. Such a lock covers a range of bytes, whereas a lock of flock(2) covers
+/// the whole file.
 #[expect(unsafe_code, reason = "rustix has no locks of open file descriptions")]
 fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64, i64)) -> io::Result<i32> {
     let mut lock = libc::flock64 {

@@ -1,5 +1,5 @@
-//! Reads the bytes of a file from its storage, bypassing the caches of this machine: [`open_stored`],
-//! [`forget_cached`].
+//! Reads the bytes of a file from its storage, bypassing the caches of this machine ([`open_stored`]), or
+//! drops these caches ([`forget_cached`]).
 //!
 //! A file that another machine overwrites keeps its inode. So a network file system may continue to show its
 //! old content, in spite of a lock. A read with `O_DIRECT` gets the bytes from the storage (open(2); measured
@@ -39,9 +39,10 @@ pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     Ok(kind.is_some_and(|kind| kind == FUSE || crate::os::network::named(kind).is_some()))
 }
 
-/// Tells whether a file system may list a name with a wrong inode number until a file takes that name anew:
-/// `GlusterFS`, whose server lists numbers from memory (seen with 10.3 under load, with three machines that
-/// replaced one file; lookups, the attribute `trusted.gfid` and the stored file agreed with each other).
+/// Tells whether the directory is on `GlusterFS`, which may list a name with a wrong inode number until the
+/// name is given to another file. Its server lists numbers from memory (seen with 10.3 under load, with three
+/// machines that replaced one file; lookups, the attribute `trusted.gfid` and the stored file agreed with
+/// each other).
 #[cfg(target_os = "linux")]
 pub(crate) fn may_list_wrongly(directory: &Dir) -> bool {
     let mut gfid = [0_u8; 64];
@@ -49,7 +50,7 @@ pub(crate) fn may_list_wrongly(directory: &Dir) -> bool {
         .is_ok_and(|opened| rustix::fs::fgetxattr(&opened, "glusterfs.gfid.string", &mut gfid).is_ok())
 }
 
-/// Returns false: only Linux can be asked.
+/// Returns `false`: only Linux is supported.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn may_list_wrongly(_: &Dir) -> bool {
     false
@@ -67,7 +68,8 @@ pub(crate) fn forget_cached(directory: &Dir, file: &File) {
     // A FUSE process drops its cache of a file when it changes the file, but not when a read bypasses the
     // cache. So this call reserves space for a byte that the file already has, which changes nothing.
     fallocate(file, FallocateFlags::KEEP_SIZE, 0, 1).ok();
-    // If the kernel ignores the request, the next read is stale, too, and the caller detects that again.
+    // If the kernel ignores the request, the next read returns stale bytes, too, and the caller detects this
+    // again.
     forget_pages(file);
 }
 
@@ -84,7 +86,7 @@ pub(crate) fn open_stored(_: &Dir, _: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Returns false: only Linux can be asked.
+/// Returns `false`: only Linux is supported.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux has a way that can fail")]
 pub(super) fn is_shared(_: &Dir) -> io::Result<bool> {

@@ -74,7 +74,8 @@ impl StoredNames {
             Some(_) => return Ok(Lead::Elsewhere),
             None => {}
         }
-        // Some file systems accept other spellings of a name.
+        // Some file systems accept another spelling of a name, such as another letter case. If the directory
+        // may list the file under another spelling, the name counts as leading to the file.
         let mut is_spelled_otherwise = !name.is_ascii();
         for_each_inode(directory, |other, _| is_spelled_otherwise |= other.eq_ignore_ascii_case(name))?;
         Ok(if is_spelled_otherwise { Lead::Here } else { Lead::Nowhere })
@@ -84,7 +85,7 @@ impl StoredNames {
     /// name, and an error for a link. The caller must check the kind of the file.
     ///
     /// The bytes must be read in blocks that begin at a page boundary, since the file may be open with
-    /// `O_DIRECT`. Fails with `ESTALE` if this machine's caches still lead to another file.
+    /// `O_DIRECT`. Fails with `ESTALE` if, after retries, this machine's caches still lead to another file.
     pub(crate) fn open(&mut self, directory: &Dir, name: &OsStr) -> io::Result<Option<File>> {
         let path = Path::new(name);
         let Some(listed) = &mut self.0 else {
@@ -155,7 +156,7 @@ fn for_each_inode(directory: &Dir, mut each: impl FnMut(&OsStr, u64)) -> io::Res
     Ok(())
 }
 
-/// Fails. Nothing calls it, since a file system counts as shared only on Linux.
+/// Fails. Nothing calls this function, since a file system counts as shared only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn for_each_inode(_: &Dir, _: impl FnMut(&OsStr, u64)) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

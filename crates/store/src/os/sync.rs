@@ -1,5 +1,5 @@
-//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only makes sure that it is on disk before
-//! any later write ([`sync_before`]).
+//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only makes sure that the file reaches the
+//! disk before any later write ([`sync_before`]).
 //!
 //! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`, which flushes the
 //! cache of the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders writes. Some file

@@ -32,7 +32,7 @@ pub(crate) fn is_held_open(_: &io::Error) -> bool {
 }
 
 /// Tells whether an error says that the system, or a file system, does not let another file take the name of
-/// an open file. Recognises only the errors that are specific to a system.
+/// an open file. Need not recognise the errors that [`is_unsupported`] recognises.
 pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
     false
 }
@@ -51,8 +51,8 @@ pub(crate) fn check_may_lose_a_name(_: &File) -> io::Result<()> {
 }
 
 /// Keeps every program from opening a file for writing, as long as the returned handle exists. Returns `None`
-/// if that is not possible. If [`is_held_open`] is true of the error, a program has the file open for writing
-/// already.
+/// if the system cannot do this. An error for which [`is_held_open`] is true says that a program has the file
+/// open for writing already.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
@@ -67,7 +67,7 @@ pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
 }
 
 /// Reads from `offset` into `buffer` by one system call, which is repeated if a signal interrupts it. Returns
-/// the number of bytes, which may be less than the buffer's length.
+/// the number of bytes read, which may be less than the buffer's length.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     Ok(rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut *buffer, offset))?)
 }
@@ -77,7 +77,7 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
     file.write_all_at(bytes, offset)
 }
 
-/// Returns the number of names of an open file, whose metadata was just read.
+/// Returns the number of names (hard links) of an open file, whose metadata was just read.
 pub(crate) fn links_of(_: &File, metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
@@ -144,12 +144,13 @@ pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(key_of)
 }
 
-/// Opens a directory by its name in another. A link is refused.
+/// Opens a directory by its name in its parent. A link is refused.
 pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     parent.open_dir_nofollow(name)
 }
 
-/// Opens a root, a directory in which the server may work. Roots are kept open as long as the process lives.
+/// Opens a root, which is a directory that the server serves. Roots are kept open as long as the process
+/// lives.
 pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(path, cap_std::ambient_authority())
 }
@@ -168,20 +169,20 @@ pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Returns the name of a file as its directory lists it, without listing the directory. Returns `None`: only
-/// macOS tells it.
+/// Returns `None`: only macOS can return a file's name as its directory lists it without listing the
+/// directory.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn stored_name(_: &Dir, _: &OsStr) -> Option<OsString> {
     None
 }
 
-/// Returns device and inode of the file with a name; a link is not followed.
+/// Returns device and inode of the file with this name; `None` if the lookup fails. A link is not followed.
 pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key
 }
 
-/// Looks up a path relative to an open directory, in one system call. Follows links in the middle of the
-/// path, but not at its end. `_path`, the path of the directory, is not used here.
+/// Looks up a path relative to an open directory, in one system call; `None` if the lookup fails. Follows
+/// links in the middle of the path, but not at its end. `_path`, the path of the directory, is not used here.
 #[cfg_attr(
     any(target_os = "macos", all(target_os = "linux", target_pointer_width = "64")),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -254,7 +255,7 @@ pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
 }
 
 /// Takes the lock on a file (flock(2)), unless it is held through another handle. The lock is held until the
-/// handle and all its clones are closed. It prevents nobody from reading or writing.
+/// handle and all its clones are closed. The lock prevents nobody from reading or writing.
 #[expect(clippy::disallowed_methods, reason = "this is the function that is allowed")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
@@ -290,8 +291,9 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// Maps the errors of an operation that is missing: a file system returns EINVAL, a kernel ENOSYS, a sandbox
-/// EPERM. If EPERM means a missing permission, the caller's fallback fails with EPERM, too.
+/// Converts an error. The kind becomes `Unsupported` for the errors that say that an operation is missing: a
+/// file system returns EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM means a missing permission instead,
+/// the caller's fallback fails with EPERM, too.
 pub(super) fn unsupported(error: Errno) -> io::Error {
     // This is a list and not a pattern, since on some platforms two of these errors have the same number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
@@ -311,8 +313,8 @@ pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     sync_all(file)
 }
 
-/// Waits until the names in a directory are on disk. Does nothing if the directory cannot be opened for
-/// reading, or if the file system does not sync directories, since there is no other method.
+/// Waits until the names in a directory are on disk. Does nothing if this process may not read the directory,
+/// or if the file system does not sync directories, since there is no other method.
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
     let readable = match open_to_read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),

@@ -1,4 +1,5 @@
-//! Lists the directories and opens the files of a walk, in as few system calls as possible.
+//! Lists the directories and opens the files of a walk through a directory tree, in as few system calls as
+//! possible.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::os::directory::Dir;
 use crate::os::patience::{Patience, while_held};
 
-/// The maximum waiting time while the directory has only files that are about to vanish, and the pause
-/// between two attempts.
+/// The maximum waiting time while the directory has only files that are about to vanish.
 const LIMIT: Duration = Duration::from_millis(200);
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The prefixes of the names that file systems give to a file that was unlinked while open: libfuse, the NFS
@@ -21,8 +21,9 @@ const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 /// Removes an empty directory.
 ///
 /// A file that was unlinked while open can keep a name in the directory until the file system learns that the
-/// file is closed. On FUSE, that can be after close(2) has returned. The removal waits until such files are
-/// gone and, on Windows, until no program has the directory open.
+/// file is closed. On FUSE, that can be after close(2) has returned. The removal waits a moment, at most
+/// `LIMIT`, for such files to vanish. On Windows, the removal also waits while another program has the
+/// directory open.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
     let mut patience = Patience::new(PAUSE, PAUSE, LIMIT);

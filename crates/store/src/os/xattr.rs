@@ -10,7 +10,7 @@ use crate::os::seen::Attributes;
 use crate::os::unsupported::is_unsupported;
 
 /// The maximum size in bytes of an attribute that is read. Attributes of Linux have at most 64 KiB. A
-/// resource fork of macOS can be larger than this maximum; such a file is edited in place.
+/// resource fork of macOS can be larger than this maximum; a file with such a fork is edited in place.
 const LARGEST: usize = 16 * 1024 * 1024;
 
 /// The system's error for an attribute that the file does not have.
@@ -19,8 +19,8 @@ const MISSING: Errno = Errno::NODATA;
 #[cfg(target_vendor = "apple")]
 const MISSING: Errno = Errno::NOATTR;
 
-/// Returns the file's extended attributes by name, as far as this process may see them; none if the file
-/// system does not support them.
+/// Returns the file's extended attributes by name, as far as this process may see them. The result is empty
+/// if the file system does not support them.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
         Err(error) if is_unsupported(&error.into()) => return Ok(Attributes::new()),
@@ -39,9 +39,9 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     Ok(attributes)
 }
 
-/// Returns a whole value. The buffer, which is mostly large enough, grows until the value fits and leaves a
-/// byte free. If a value fills the buffer, its end may be missing: not every file system returns `ERANGE` for
-/// a buffer that is too small (HFS+, for a resource fork).
+/// Returns the whole value, or list of names, that `read` writes into a buffer. The buffer grows until at
+/// least one byte of it stays free. If a value fills the buffer, the value's end may be missing: for a buffer
+/// that is too small, some file systems do not return `ERANGE` (HFS+, for a resource fork).
 fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     loop {

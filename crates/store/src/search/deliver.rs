@@ -1,4 +1,5 @@
-//! Collects the lines that the searcher finds, and delivers them as [`Match`]es, in portions: [`Collector`].
+//! Collects the lines of a file that the searcher (of the crate `grep-searcher`) finds, and delivers them as
+//! [`Match`]es, in portions: [`Collector`].
 
 use std::fmt;
 use std::io;
@@ -20,8 +21,7 @@ use crate::search::stoppable::Stoppable;
 
 /// The approximate size in bytes of a portion of matches.
 pub(crate) const PORTION: usize = 256 * 1024;
-/// The number of bytes that is added for each line to the bytes of its text, to compute the size of a
-/// portion.
+/// The number of bytes that each line adds to the size of a portion, besides the bytes of its text.
 const LINE_OVERHEAD: usize = 128;
 /// The maximum number of lines of a match that are shown after its first line.
 const MOST_LINES: usize = 50;
@@ -47,7 +47,7 @@ pub(crate) enum SearchFault {
     Skip(Cause),
     /// The caller stopped the whole search, or the file no longer exists.
     Stop,
-    /// The searcher ran out of memory for a line, or cannot decide whether the line matches.
+    /// The searcher has reached its memory limit for a line, or cannot decide whether the line matches.
     Searcher,
 }
 
@@ -92,11 +92,11 @@ impl SinkError for SearchFault {
 /// The operations of a searched file that its collector needs.
 pub(crate) trait SearchedFile {
     /// Returns the digest of some lines; `None` if digests were not requested. `text` has the lines as the
-    /// search saw them, each with its LF.
+    /// search saw them, with their line ends converted to LF.
     fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
-    /// Delivers matches. Until it is known that the whole file is text, the sink either checks that before it
-    /// delivers the matches, or keeps them for later.
+    /// Delivers matches. If it is not known yet whether the whole file is text, checks this first, and fails
+    /// if the file is not text.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
 
@@ -128,7 +128,8 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
     }
 
-    /// Adds the lines of a match. `number` is the number of the first line, and `text` is the text of all.
+    /// Adds the lines of a match. `number` is the number of the first line, and `text` is the text of all
+    /// lines.
     pub(crate) fn hit(&mut self, number: u64, text: &[u8]) -> Result<(), SearchFault> {
         if self.weight >= PORTION {
             // The last match is not delivered yet, since context lines after it may follow.
@@ -160,7 +161,8 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         Ok(())
     }
 
-    /// Returns a line with this number. A line that is too long is cut.
+    /// Returns the line with this number. A line that is too long is cut; if `is_hit` is set, the part around
+    /// the match stays.
     fn line(&mut self, number: u64, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
         let number = LineNumber::from_index(number.saturating_sub(1));
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -194,7 +196,7 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
     }
 }
 
-/// A sink that only finds out whether there is a match.
+/// A sink that only records whether there is a match.
 pub(crate) struct First {
     pub(crate) is_found: bool,
 }

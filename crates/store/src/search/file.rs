@@ -36,14 +36,16 @@ pub(crate) const LONGEST_LINE: usize = 16 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
     Whole,
-    /// Nothing was found, but something would be found if the pattern were interpreted as the cause says.
+    /// The whole file was searched, and nothing was found. Something would be found if the pattern were
+    /// interpreted as the cause says.
     Otherwise(Cause),
     Skipped(Cause),
     /// The file was not searched, or not to its end: it was removed meanwhile, or the search was stopped.
     Not,
 }
 
-/// The maximum size in bytes of a file that is searched for the pattern's other readings, too.
+/// The maximum size in bytes of a file that is searched for the pattern's other readings, too. These are
+/// patterns that the client may have meant instead.
 const MAX_REREAD: u64 = 64 << 20;
 
 /// Searches files, one after the other, and reuses its buffers for them.
@@ -51,7 +53,8 @@ pub(crate) struct FileSearcher<'a> {
     settings: SearchSettings<'a>,
     searcher: Searcher,
     matcher: Stoppable<'a>,
-    /// The other readings of the pattern, which explain why nothing is found. Empty once something was found.
+    /// The other readings of the pattern, which explain why nothing is found. Empty once something was found
+    /// in any file.
     readings: Vec<(Cause, SearchSettings<'a>, Stoppable<'a>)>,
     /// The maximum size in bytes of a file that is read as a whole.
     small: u64,
@@ -89,8 +92,8 @@ impl<'a> FileSearcher<'a> {
         }
     }
 
-    /// Searches a file. If the file changes meanwhile, calls `open` again and starts again, unless some
-    /// matches were delivered already.
+    /// Searches a file. If the file changes meanwhile, opens it again and starts again, unless `emit` has
+    /// received some of its matches already.
     pub(crate) fn search(&mut self, open: impl Fn() -> io::Result<File>, emit: Emit<'_>) -> Searched {
         let searched = of_one_state(|| {
             let mut is_handed_on = false;
@@ -121,8 +124,8 @@ impl<'a> FileSearcher<'a> {
         })
     }
 
-    /// Checks whether the pattern is found in the bytes of a binary file. NUL bytes count as line ends, as in
-    /// ripgrep.
+    /// Searches the bytes of a binary file, only to find out whether the pattern is in them. NUL bytes count
+    /// as line ends, as in ripgrep.
     pub(crate) fn look(&mut self, open: impl Fn() -> io::Result<File>) -> Searched {
         let mut searcher = SearcherBuilder::new();
         searcher
@@ -244,14 +247,14 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// A small file that is searched, in memory.
+/// A small file, whose bytes are in memory.
 struct Small<'a> {
     settings: SearchSettings<'a>,
     raw: &'a [u8],
     form: TextForm,
-    /// Whether the text that is searched differs from the file's bytes.
+    /// Whether the text that is searched differs from the file's bytes after the byte order mark.
     is_changed: bool,
-    /// Whether the file is known to decode.
+    /// Whether it is already known that the whole file decodes.
     is_checked: bool,
     /// The scan of the file's lines, made when it is first needed.
     scan: Option<Scan>,

@@ -25,8 +25,8 @@ pub(crate) const LONGEST_TEXT: u64 = 8 << 20;
 /// The maximum number of steps of one call of the engine, which cannot be stopped: see [`STEPS`].
 const MOST_STEPS: usize = 16 * STEPS;
 
-/// A compiled pattern. Unless `is_multiline` is set, a match lies within a line. `^` and `$` mean the start
-/// and end of a line.
+/// A compiled pattern. Unless `is_multiline` is set, a match never goes across a line end. `^` and `$` mean
+/// the start and end of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     regex: Regex,
@@ -51,7 +51,7 @@ impl Finder {
         })
     }
 
-    /// Returns the pattern's groups. Each has a number, and some have a name.
+    /// Returns the pattern's groups. Each group has a number, and some groups have a name.
     pub(crate) fn groups(&self) -> &GroupInfo {
         self.regex.group_info()
     }

@@ -31,7 +31,7 @@ pub enum BadGlobs {
     Unreadable(usize, String),
 }
 
-/// The globs of a request. They only narrow the result: an ignored file is left out even if a glob matches
+/// The globs of a request. Globs only narrow the result: an ignored file is left out even if a glob matches
 /// it.
 #[derive(Debug)]
 pub(crate) struct Globs {
@@ -42,7 +42,8 @@ pub(crate) struct Globs {
 }
 
 impl Globs {
-    /// Parses the globs. An absolute glob that begins with one of `roots` is made relative to that root.
+    /// Parses the globs. An absolute glob that begins with the path of one of `roots` is made relative to
+    /// that root.
     pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadGlobs> {
         // If the globs are too many or too long, they are not even copied.
         let length = globs.iter().map(|glob| glob.len()).sum();
@@ -55,8 +56,8 @@ impl Globs {
         Ok(Self { lines: compile(&globs)?, fallback: fallback(&globs) })
     }
 
-    /// Whether the globs, by their fallback reading, want a path. The parameters are those of
-    /// [`Globs::want`].
+    /// Whether the globs, in their second interpretation (`fallback`), want a path. The parameters are those
+    /// of [`Globs::want`].
     pub(crate) fn want_by_fallback(&self, relative: &str, from: usize) -> bool {
         let Some(lines) = &self.fallback else { return false };
         let wants = |path: &str| {
@@ -67,9 +68,9 @@ impl Globs {
         of_root.or_else(|| relative.get(from..).filter(|_| from > 0).and_then(wants)) == Some(true)
     }
 
-    /// Whether the globs want a path, which has a slash between names; `None` if they do not decide. The
-    /// first `from` bytes of the path lead to the start of the walk. The globs are matched with the whole
-    /// path, and with the path from that start.
+    /// Whether the globs want a path, which has a slash between names; `None` if they do not decide.
+    /// `relative` is the path from the root, and its first `from` bytes lead to the start of the walk. The
+    /// globs are matched with the whole path, and with the path from that start.
     pub(crate) fn want(&self, relative: &str, from: usize, is_directory: bool) -> Option<bool> {
         // The globs have the syntax of an ignore file, but the opposite meaning.
         let of = |path: &str| verdict(&self.lines, path, is_directory);
@@ -115,14 +116,14 @@ pub(crate) fn add_line(lines: &mut GitignoreBuilder, line: &str) -> Result<(), S
 fn compile(globs: &[String]) -> Result<Gitignore, BadGlobs> {
     let mut lines = GitignoreBuilder::new("");
     for (index, glob) in globs.iter().enumerate() {
-        // The `#` is escaped: a glob that begins with `#` is not a comment.
+        // The `#` is escaped, because a glob that begins with `#` is not a comment.
         let glob = if glob.starts_with('#') { &format!("\\{glob}") } else { glob };
         add_line(&mut lines, glob).map_err(|reason| BadGlobs::Unreadable(index, reason))?;
     }
     lines.build().map_err(|_| BadGlobs::Large)
 }
 
-/// Compiles the fallback reading; `None` if it is the same as the first reading, or invalid.
+/// Compiles the second interpretation of the globs; `None` if it is the same as the first, or invalid.
 fn fallback(globs: &[String]) -> Option<Gitignore> {
     let read = |glob: &String| {
         let (mark, rest) = glob.strip_prefix('!').map_or(("", glob.as_str()), |rest| ("!", rest));

@@ -1,9 +1,10 @@
-//! Decides which files a walk leaves out, by the ignore files from the root down ([`Ignores`]).
+//! Decides which files a walk leaves out, by the ignore files from the root (a directory that the server
+//! serves) down: [`Ignores`].
 //!
 //! The syntax and the precedence are those of ripgrep:
 //! - `.rgignore` outranks `.ignore`, which outranks `.gitignore`, which outranks `.git/info/exclude`.
 //! - Among files of the same name, a deeper file outranks those above it.
-//! - A `.gitignore` or `exclude` that is above a directory with a `.git` does not apply in that directory.
+//! - A `.gitignore` or `.git/info/exclude` above a directory with a `.git` does not apply in that directory.
 //! - A `.gitignore` applies even without a `.git`.
 //! - Files above the root, and git's configuration, do not apply. Letter case matters.
 
@@ -48,7 +49,7 @@ pub(crate) struct Ignores {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Present {
     pub(crate) files: [bool; 3],
-    /// Whether it has a `.git`, as a directory or as a file.
+    /// Whether the directory has a `.git`, which can be a directory or a file.
     pub(crate) git: bool,
 }
 
@@ -69,9 +70,9 @@ impl Present {
 type OnSkipped<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
-    /// Returns the rules for a directory: those of its own ignore files, which `present` lists, and those
-    /// from above. `relative` is the directory's path from the root, with a slash after each name; empty for
-    /// the root.
+    /// Returns the rules for a directory: those of its own ignore files, which `present` lists, and the rules
+    /// `above`. `relative` is the directory's path from the root, with a slash after each name; empty for the
+    /// root.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
@@ -121,9 +122,9 @@ impl Ignores {
         })
     }
 
-    /// Returns the rules above the start of a walk: those of the ignore files from the root to the directory
-    /// above the start, or no rules if `is_honoured` is not set. Also returns the path from the root to the
-    /// start, with a slash after each name; empty for the root.
+    /// Returns the rules above the start of a walk: those of the ignore files from the root to the parent
+    /// directory of the start, or no rules if `is_honoured` is not set. Also returns the path from the root
+    /// to the start, with a slash after each name; empty for the root.
     pub(crate) fn above(
         start: &WalkStart,
         is_honoured: bool,
@@ -164,7 +165,7 @@ impl Ignores {
     }
 }
 
-/// Looks up which ignore files a directory has. This is for directories whose entries are not listed.
+/// Looks up the ignore files of a directory whose entries the walk does not list.
 fn look_up(directory: &Dir) -> Present {
     let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
     Present { files: NAMES.map(is_there), git: is_there(GIT) }
@@ -179,7 +180,7 @@ struct IgnoreFile {
 }
 
 /// Reads an ignore file of at most `limit` bytes. Returns `None` if there is no such file, or no rule in it.
-/// Follows no link, like git. Skips invalid lines, like ripgrep.
+/// Follows no link, like git. Skips invalid lines, like ripgrep, and lines that are too long.
 fn read(directory: &Dir, name: &str, limit: usize) -> io::Result<Option<IgnoreFile>> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name), limit)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,4 @@
-//! Finds matches that may go over several lines, in a text in memory, and the lines that they touch:
+//! Finds matches that may go over several lines, in a text in memory, and the lines that the matches touch:
 //! [`search`].
 
 use std::ops::{ControlFlow, Range};
@@ -9,8 +9,8 @@ use crate::search::finder::Finder;
 use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 
-/// Passes the lines of each match, and its context lines, to the collector. Matches that share a line are one
-/// hit.
+/// Passes the lines of each match, and the context lines around them, to the collector. Matches that share a
+/// line become one hit.
 pub(crate) fn search<F: SearchedFile>(
     finder: &Finder,
     text: &[u8],
@@ -24,7 +24,7 @@ pub(crate) fn search<F: SearchedFile>(
     let searched = finder.for_each(text, &|| stop.load(Ordering::Relaxed), |at, _| {
         let touched = lines_of(text, &at);
         if touched.is_empty() {
-            // An empty match after the last line end is ignored, since it is in no line.
+            // An empty match after the last line end is ignored, since no line contains it.
             return ControlFlow::Continue(());
         }
         match &mut waiting {

@@ -1,4 +1,4 @@
-//! Lists everything below a directory: [`Lister`].
+//! Lists the files and directories that a walk visits: [`Lister`].
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{WalkStart, of_path};
 use crate::search::walk::{DirectoryName, Visitor, is_gone};
 
-/// Passes an entry for each file and directory that a walk visits to the sink.
+/// A visitor that passes an entry for each visited file and directory to the sink.
 pub(crate) struct Lister<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) line_counts: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Lister<'a> {
     pub(crate) has_directories: bool,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
-    /// Tells whether to continue; `Break` ends the listing. It is called often.
+    /// A function that tells whether to continue; `Break` ends the listing. The lister calls it often.
     pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
     pub(crate) listed: u64,
     pub(crate) skipped: Skipped,
@@ -190,8 +190,8 @@ mod tests {
     use crate::search::walk::Node;
     use crate::tests::world::opened;
 
-    /// Returns what is listed, and what is left out, in a directory that has the file `file` and the
-    /// directory `directory`.
+    /// Returns the entries that are listed, and those that are left out, of a directory with the file `file`
+    /// and the directory `directory`.
     fn listed(
         ask: ControlFlow<()>,
         calls: impl FnOnce(&mut Lister<'_>, &Arc<Node>),

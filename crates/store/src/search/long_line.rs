@@ -1,7 +1,8 @@
 //! Finds a pattern in one long line, and checks regularly whether to stop: [`LongLine`].
 //!
-//! A lazy automaton of the crate `regex-automata` is driven byte by byte. It finds where a match ends, but
-//! not where the match begins, and it cannot decide a Unicode word boundary next to a non-ASCII character.
+//! This module passes the line byte by byte to a lazy automaton of the crate `regex-automata`. The automaton
+//! finds where a match ends, but not where the match begins, and cannot decide a Unicode word boundary next
+//! to a non-ASCII character.
 
 use regex_automata::Input;
 use regex_automata::hybrid::dfa::{Cache, DFA};

@@ -13,7 +13,7 @@ use crate::search::skipped::Cause;
 /// The maximum number of bytes of a pattern. Parsing can take 15 KiB of memory per byte (`(?i)\PL` is a class
 /// of a thousand ranges).
 const LONGEST: usize = 4 << 10;
-/// The maximum number of bytes of a pattern whose other readings are tried, too.
+/// The maximum number of bytes of a pattern whose other readings ([`Pattern::readings`]) are tried, too.
 const LONGEST_READ_OTHERWISE: usize = 1 << 10;
 /// The maximum product of the number of a pattern's states and twice the number of its groups. An engine of
 /// the crate `regex` has a table of this size for each thread.
@@ -30,10 +30,10 @@ pub(crate) struct Pattern {
     pub(crate) states: NFA,
     /// The finder of matches over several lines; `None` if such matches are not wanted.
     pub(crate) finder: Option<Finder>,
-    /// Whether the pattern has non-ASCII characters, which cannot be found in a file that does not decode.
+    /// Whether the pattern has non-ASCII characters. They cannot be found in a file that does not decode.
     pub(crate) is_beyond_ascii: bool,
-    /// Other patterns that the client may have meant. If one of them has a hit, that explains why the pattern
-    /// itself is not found. They have no readings of their own.
+    /// Other readings of the pattern: patterns that the client may have meant instead. If one of them has a
+    /// hit, it explains why the pattern itself is not found. These patterns have no readings of their own.
     pub(crate) readings: Vec<(Cause, Pattern)>,
 }
 

@@ -1,5 +1,5 @@
-//! Finds text in the files of the roots, and lists the files. This works as in ripgrep, except that files are
-//! opened relative to directory handles, never by a whole path.
+//! Finds text in the files of the roots (the directories that the server serves), and lists these files. Both
+//! work as in ripgrep, except that files are opened relative to directory handles, never by a whole path.
 
 pub(crate) mod deliver;
 pub(crate) mod file;

@@ -37,8 +37,8 @@ const MAX_PORTIONS: usize = 2;
 /// The interval at which the caller's thread checks whether to continue.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The counts of a search, up to the last matches that the caller received. So they do not depend on how far
-/// the search threads are ahead.
+/// The counts of a search, up to the last matches that the caller received. So the counts do not depend on
+/// how far the search threads are ahead of the caller's thread.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) files: u64,
@@ -53,7 +53,7 @@ impl Tally {
 }
 
 /// Searches the files below the starts. Calls `sink` with the matches, and often calls `check`, which tells
-/// whether to continue; both on the caller's thread.
+/// whether to continue; both on the caller's thread. Fails only if the system cannot start threads.
 pub(crate) fn search(
     starts: &[WalkStart],
     rules: &Rules<'_>,
@@ -83,7 +83,7 @@ pub(crate) fn search(
             let work = move || work(&queue, settings, request);
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,
-                // If at least one thread was started, the search continues with those.
+                // If at least one search thread was started, the search continues without more threads.
                 (Err(_), Ok(1..)) => break,
                 (Err(error), _) => spawned = Err(error),
                 (Ok(_), Err(_)) => {}
@@ -92,7 +92,7 @@ pub(crate) fn search(
         drop(queue);
         let done = spawned.map(|_| take(&order, sink, check));
         settings.stop.store(true, Ordering::Relaxed);
-        // This ends threads that wait because a channel is full.
+        // Dropping the receiver ends threads that wait because a channel is full.
         drop(order);
         done
     })
@@ -112,8 +112,8 @@ struct Batch {
     results: SyncSender<BatchResult>,
 }
 
-/// The counts of files that were searched or skipped, and then the matches of the next file; `None` if there
-/// is none.
+/// The counts of files that were searched or skipped, and after these files the matches of another file;
+/// `None` if no matches follow.
 struct BatchResult {
     before: Tally,
     matches: Option<FileMatches>,
@@ -166,7 +166,8 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: SearchSettings<'_>, request: &
     }
 }
 
-/// Delivers the matches in order, until there are no more or the search is stopped. Returns the counts.
+/// Passes the matches to `sink`, in the order of the walk, until there are no more or the search is stopped.
+/// Returns the counts.
 fn take(
     order: &Receiver<Receiver<BatchResult>>,
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
@@ -193,7 +194,7 @@ fn take(
 }
 
 /// Waits for the next message of a channel, and checks meanwhile whether to continue. Returns `None` if the
-/// channel is closed, and `Break` if the check says so.
+/// channel is closed, and `Break` if `check` returns `Break`.
 fn receive<T>(
     channel: &Receiver<T>,
     check: &mut dyn FnMut() -> ControlFlow<()>,
@@ -229,7 +230,8 @@ impl<'a> Batches<'a> {
         (batches_of_walk, results, batches)
     }
 
-    /// Passes the batch to the workers. Waits while too many batches wait for the caller's thread.
+    /// Passes the collected files to the workers, as one batch. Waits while too many batches wait for the
+    /// caller's thread.
     fn send(&mut self) -> ControlFlow<()> {
         self.directories = 0;
         let (results, received) = mpsc::sync_channel(MAX_PORTIONS);
@@ -305,7 +307,7 @@ mod tests {
     use crate::search::tests::settings_of;
     use crate::tests::world::opened;
 
-    /// Makes batches of files, with the same number of files in each directory.
+    /// Sends batches of files, with the same number of files in each directory.
     fn send(mut batches: Batches<'_>, directories: usize, files: usize) {
         let directory = Arc::new(opened(Path::new(".")));
         for _ in 0..directories {
@@ -379,7 +381,7 @@ mod tests {
                         .results
                         .send(BatchResult { before: Tally::default(), matches: one_match(number) })
                         .unwrap();
-                    // The second batch is dropped, which ends it, before the first.
+                    // The second batch ends, because it is dropped, before the first one.
                     first = (number == 0).then_some(batch);
                 }
                 drop(first);
@@ -408,7 +410,8 @@ mod tests {
         assert_eq!((searched(false), searched(true)), (3, 0));
     }
 
-    /// The caller's thread checks whether to continue even while nothing is found. Then all threads end.
+    /// The caller's thread checks whether to continue even while nothing is found. If it stops, all threads
+    /// end.
     #[test]
     fn a_search_that_finds_nothing_can_be_stopped() {
         let stop = AtomicBool::new(false);

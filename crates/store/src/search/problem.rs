@@ -24,7 +24,7 @@ pub enum SearchProblem {
     /// The pattern cannot be searched for.
     #[error(transparent)]
     Pattern(BadSearchPattern),
-    /// The globs are invalid, or too many or too large.
+    /// The globs are invalid, too many, too long or too large.
     #[error(transparent)]
     Globs(BadGlobs),
     /// A path of the request cannot be searched or listed, no encoding has the request's label, or the call
@@ -62,7 +62,8 @@ pub enum BadSearchPattern {
     /// The replacement text names a group that the pattern does not have; the field is the group.
     #[error("the pattern has no group {0}")]
     Group(String),
-    /// The pattern has a line end, so it could match only across lines.
+    /// The pattern contains a line end, so it could match only across lines, which the request does not
+    /// allow.
     #[error("the pattern holds a line end, and a match is within one line")]
     LineEnd,
 }

@@ -1,4 +1,5 @@
-//! Defines the requests of searches and listings, and their results. It has only data.
+//! Defines the requests of searches and listings, and their results. This module has only data. A *root* is a
+//! directory that the server serves, and a *hit* is a line, or several lines, with a match.
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -17,13 +18,13 @@ pub struct Search<'a> {
     pub pattern: &'a str,
     /// Whether `pattern` is a literal text.
     pub literal: bool,
-    /// Whether a match can go over several lines. If so, each file is matched as a whole, and is left out if
-    /// it has more than 8 MiB, or if the pattern is too complex for a file of its size.
+    /// Whether a match can go over several lines. If so, each file is matched as a whole. A file is left out
+    /// if it has more than 8 MiB, or if the pattern is too complex for a file of its size.
     pub multiline: bool,
     /// Whether letter case is ignored.
     pub ignore_case: bool,
     /// Absolute paths of files and directories, as the client named them; empty for all roots. Such a path is
-    /// searched even if an ignore file names it. It can be a link.
+    /// searched even if an ignore file names it. The path can be a symbolic link.
     pub paths: &'a [&'a str],
     /// The globs that select files, as in `rg -g`: in the notation of an ignore file, where `!` excludes.
     /// Each glob is relative to the root or to the directory in `paths`, or is absolute. Globs only narrow
@@ -36,7 +37,7 @@ pub struct Search<'a> {
     pub before: u64,
     /// The number of context lines after each hit.
     pub after: u64,
-    /// Whether each hit is shown with the digest of its line.
+    /// Whether each hit is shown with the digest of its lines.
     pub hashes: bool,
     /// The approximate maximum number of bytes of a line that are shown; a value below 64 counts as 64. Of a
     /// longer line, only a part around the hit is shown.
@@ -99,7 +100,7 @@ pub struct Match {
     /// The match's lines after the first, at most 50 of them.
     pub rest: Vec<TextLine>,
     /// The SHA-256 of the lines' bytes with terminators, the same as the `range_hash` of a read of these
-    /// lines. `None` if it was not requested.
+    /// lines. `None` if the request did not ask for digests.
     pub range_hash: Option<Digest>,
     /// The context lines before the match, except those that were shown with the previous hit.
     pub before: Vec<TextLine>,
@@ -111,7 +112,7 @@ pub struct Match {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TextLine {
-    /// Its number.
+    /// The line's number.
     pub number: LineNumber,
     /// The line's text without its terminator; only a part of it if the line is cut.
     pub text: String,
@@ -122,7 +123,7 @@ pub struct TextLine {
 /// The position of the part of a long line that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
-    /// The number of the line's character with which the text begins, counted from 1.
+    /// The position in the line of the text's first character, counted in characters from 1.
     pub from_char: u64,
     /// The number of characters of the whole line.
     pub line_length: u64,
@@ -136,8 +137,9 @@ pub struct SearchSummary {
     /// number of entries that were listed.
     pub files: u64,
     /// The files that were left out so far, by cause. Files that the request itself or an ignore file leaves
-    /// out, and files with hits by other readings of the request, are included only if nothing was found.
-    /// Like `files`, this does not depend on the timing of threads, unless the time limit ended the search.
+    /// out, and files that have hits only if the request is interpreted in another way, are included only if
+    /// nothing was found or listed. Like `files`, this field does not depend on the timing of threads, unless
+    /// the time limit ended the search.
     pub skipped: Skipped,
     /// The reason why the search or listing ended.
     pub end: End,
@@ -148,7 +150,7 @@ pub struct SearchSummary {
 pub enum End {
     /// Everything was searched or listed.
     Complete,
-    /// The sink ended the search or listing: it has received enough.
+    /// The sink, which receives the results, ended the search or listing.
     Enough,
     /// The time limit ended the search or listing.
     TimeLimit,
@@ -197,7 +199,7 @@ impl<'a> List<'a> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ListEntry {
-    /// Its absolute path, as in [`FileMatches::file_path`].
+    /// The entry's absolute path, as in [`FileMatches::file_path`].
     pub path: String,
     /// The kind of the entry; for a link, the kind of its target.
     pub kind: EntryKind,
@@ -205,8 +207,8 @@ pub struct ListEntry {
     pub bytes: Option<u64>,
     /// The time of the last change of the entry's content; `None` if the file system does not store it.
     pub modified: Option<SystemTime>,
-    /// The number of lines of a file. `None` if it was not requested, or if the file is not text in the
-    /// encoding of its byte order mark or, without a mark, in UTF-8.
+    /// The number of lines of a file. `None` for a directory, if line counts were not requested, or if the
+    /// file is not text in the encoding of its byte order mark or, without a mark, in UTF-8.
     pub lines: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
-//! Records the files that a search or a listing left out: [`Skipped`].
+//! Records the files and directories that a search or a listing left out: [`Skipped`].
 
 use std::collections::BTreeMap;
 
-/// The number of names that are kept for each cause.
+/// The maximum number of names that are kept for each cause.
 const NAMED: usize = 3;
 
 /// The reason why a file or directory was left out.
@@ -21,7 +21,7 @@ pub enum Cause {
     LineTooLong,
     /// The file is too large to be matched as a whole.
     TooLarge,
-    /// Something was found in the file, but the file must not be written.
+    /// Something was found in the file, but the file is protected, so its matches are not replaced.
     Protected,
     /// The content of the file is elsewhere, in a cloud or on a tape, and would have to be fetched. The call
     /// did not name the file.
@@ -30,19 +30,20 @@ pub enum Cause {
     Changed,
     /// The file or directory cannot be opened or read.
     Unreadable,
-    /// It is a symbolic link, which a search does not follow. In a listing, it is a symbolic link that leads
-    /// to nothing, or in a circle.
+    /// A search found a symbolic link, which it does not follow; or a listing found a symbolic link that
+    /// leads to nothing, or in a circle.
     Link,
-    /// It is a link that leads out of the roots.
+    /// The entry is a symbolic link that leads out of the roots (the directories that the server serves).
     Outside,
-    /// It is neither a file nor a directory.
+    /// The entry is neither a regular file nor a directory, or the kernel generates the content of the file
+    /// while it is read.
     Special,
-    /// Its name is not Unicode, so no call can name it.
+    /// The name is not Unicode, so no call can contain it.
     NotUnicode,
     /// The directory is nested too deeply.
     TooDeep,
-    /// An ignore file cannot be read, or is too large, by itself or together with the ignore files above it.
-    /// So it was not applied, or only in part.
+    /// An ignore file cannot be read, has a line that is too long, or is too large, by itself or together
+    /// with the ignore files above it. So the ignore file was not applied, or only in part.
     IgnoreFile,
     /// The file has a hit if each `\|` of the pattern is read as `|`.
     AlternativesReading,
@@ -52,10 +53,10 @@ pub enum Cause {
     ExpressionReading,
     /// The file has a hit if accents in the pattern are composed, or decomposed.
     CompositionReading,
-    /// The globs leave the file out, but would not with another reading: with literal brackets and braces,
-    /// with accents composed as in the file's name, and without a leading `./`.
+    /// The globs leave the file out, but would not if they were read in another way: with literal brackets
+    /// and braces, with accents composed as in the file's name, and without a leading `./`.
     GlobReading,
-    /// An ignore file names the file or directory, or it is a `.git`. The call itself did not name it.
+    /// An ignore file names the file or directory, or its name is `.git`. The call itself did not name it.
     Ignored,
     /// The globs leave the file or directory out.
     Glob,
@@ -65,7 +66,8 @@ pub enum Cause {
 
 impl Cause {
     /// Tells whether the cause is reported only if nothing was found. Such a cause is a choice of the request
-    /// itself, an ignore file, or another meaning that the request could have had.
+    /// itself, an ignore file, or another meaning that the request could have had. The enum has these causes
+    /// last.
     fn explains_nothing_found(self) -> bool {
         self >= Self::AlternativesReading
     }
@@ -75,9 +77,9 @@ impl Cause {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct SkippedFiles {
-    /// The number of files.
+    /// The number of files and directories.
     pub count: u64,
-    /// The paths of some of the files, sorted, in the form of
+    /// The paths of at most three of them, sorted, in the form of
     /// [`FileMatches::file_path`](crate::FileMatches::file_path).
     pub names: Vec<String>,
 }
@@ -92,7 +94,7 @@ impl Skipped {
         self.0.iter().map(|(cause, files)| (*cause, files))
     }
 
-    /// Returns the number of files that were left out for a cause.
+    /// Returns the number of files and directories that were left out for a cause.
     #[must_use]
     pub fn count(&self, cause: Cause) -> u64 {
         self.0.get(&cause).map_or(0, |files| files.count)
@@ -104,7 +106,7 @@ impl Skipped {
         self.0.is_empty()
     }
 
-    /// Adds a file. The names that come first in sorted order are kept, whatever the order in which files are
+    /// Adds a file. Keeps the names that come first in sorted order, whatever the order in which files are
     /// added.
     pub(crate) fn add(&mut self, cause: Cause, name: String) {
         let files = self.0.entry(cause).or_default();

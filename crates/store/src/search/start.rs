@@ -1,5 +1,5 @@
-//! Finds the start of a walk ([`WalkStart`]): a root, or the file or directory in a root to which a client's
-//! path leads.
+//! Finds the start of a walk ([`WalkStart`]): a root (a directory that the server serves), or the file or
+//! directory in a root to which a client's path leads.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -20,7 +20,7 @@ use crate::os::directory::Dir;
 pub(crate) struct WalkStart {
     /// The handle of the root that contains the start.
     pub(crate) root: Arc<Dir>,
-    /// The names from the root to `directory`.
+    /// The names of the directories from the root to `directory`.
     pub(crate) above: Vec<OsString>,
     /// The start itself if it is a directory, otherwise the directory that contains the file.
     pub(crate) directory: Arc<Dir>,
@@ -33,9 +33,9 @@ pub(crate) struct WalkStart {
     pub(crate) named: String,
 }
 
-/// Returns the start of each root, or the path of the root if it cannot be searched. The start has the path
-/// with which the root was configured, if that path still leads to the root. So a client can use the paths in
-/// the results.
+/// Returns a start for each root, or the path of the root if the root cannot be searched. The start has the
+/// path with which the root was configured, if that path still leads to the root. So a client can use the
+/// paths in the results.
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
@@ -49,7 +49,7 @@ pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
 }
 
 /// Returns the directory or regular file to which a client's path leads. Retries if another program replaces
-/// it meanwhile.
+/// the file or directory meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {
@@ -64,7 +64,7 @@ pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason
     }
 }
 
-/// Returns the directory or regular file to which a path leads now.
+/// Returns the directory or regular file to which a path leads, without retries.
 fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let named = trimmed(path).to_owned();
     let place = match roots.resolve(path) {
@@ -83,8 +83,9 @@ fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     Ok(start)
 }
 
-/// Returns the root that a path names, if it names one; `problems` are the reasons why resolving the path
-/// failed. A root cannot be resolved, since a place is a name in a directory of a root.
+/// Returns the root to which a path leads, if it leads to a root itself; `problems` are the reasons why
+/// resolving the path failed. The path of a root cannot be resolved to a [`Place`], since a place is a name
+/// in a directory that is, or lies in, a root.
 fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
     match problems {
         [PathError::Failed(error)] => {
@@ -136,8 +137,8 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// Returns the path of a name in a directory, as replies show it. On Windows, the separator is `/` if the
-/// client wrote `/`.
+/// Returns the path of a name in a directory, as replies show the path. On Windows, the separator is `/` if
+/// the client wrote the directory's path with `/`.
 pub(crate) fn joined(directory: &str, name: &str) -> String {
     let has_slashes = cfg!(windows) && directory.contains('/') && !directory.contains('\\');
     let mut path = String::with_capacity(directory.len() + 1 + name.len());

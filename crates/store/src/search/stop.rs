@@ -1,4 +1,5 @@
-//! Defines the check whether a search must stop ([`Stop`]), and how often it is made ([`STEPS`]).
+//! Defines the check whether a search must stop ([`Stop`]), and the maximum number of steps between two
+//! checks ([`STEPS`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

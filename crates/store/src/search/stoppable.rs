@@ -1,8 +1,9 @@
 //! Defines a matcher that can be stopped, for any pattern and any length of a line: [`Stoppable`].
 //!
-//! No engine of the crate `regex` can be stopped while it searches a text, and its time is bounded only by
-//! the product of the text's bytes and the pattern's states. So each call of an engine gets only as many
-//! whole lines as keep this product small. A line that is too long for this is searched by [`LongLine`].
+//! An engine of the crate `regex` cannot be stopped while it searches a text. In the worst case, its time is
+//! proportional to the product of the text's bytes and the pattern's states. So each call of an engine gets
+//! only as many whole lines as keep this product small. A line that is too long for this is searched by
+//! [`LongLine`].
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -25,7 +26,7 @@ pub(crate) struct Stoppable<'a> {
 
 /// A part of a text that is searched with one call.
 enum Piece {
-    /// Some whole lines, without the last line's end.
+    /// Some whole lines, without the line end of the last line.
     Lines(Range<usize>),
     /// A line that is too long for the engine, without its line end.
     Long(Range<usize>),

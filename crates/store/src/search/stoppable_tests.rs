@@ -1,5 +1,5 @@
-//! Laws for any pattern and text. A search with pauses finds the same as one without. Between two checks
-//! whether to stop, there are no more steps than announced.
+//! Tests, for any pattern and text, that a search with checks whether to stop finds the same as a search
+//! without checks, and that it makes no more steps between two checks than it has announced.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,7 +16,8 @@ use crate::search::request::Search;
 use crate::search::stop::{Halted, Stop};
 use crate::search::stoppable::Stoppable;
 
-/// Answers *stop* at a given check. Counts the checks, and keeps the most steps that one of them allowed.
+/// A check that answers *stop* after `last` calls. It counts the calls, and keeps the maximum number of steps
+/// that a call announced.
 struct Counted {
     last: usize,
     questions: AtomicUsize,
@@ -36,7 +37,7 @@ impl Stop for Counted {
     }
 }
 
-/// Returns the numbers of the lines in which something is found; the error is the matcher's.
+/// Returns the numbers of the lines that match, or the matcher's error.
 fn lines(matcher: impl grep_matcher::Matcher, text: &str) -> io::Result<Vec<u64>> {
     let mut found = Vec::new();
     let sink = Lossy(|number, _| {
@@ -123,7 +124,8 @@ proptest! {
                 prop_assert!(end.is_none_or(|end| end <= wanted.unwrap().end()), "it ends first");
             }
         }
-        // At worst, one byte is looked at from each state, and each state is followed.
+        // A piece has at least one byte, which takes one step for each state of the pattern. So a check can
+        // announce more steps than `steps`.
         let most = steps.max(2 * pattern.states.states().len());
         prop_assert!(never.most.into_inner() <= most);
     }
@@ -181,7 +183,7 @@ fn nothing_is_searched_once_nothing_is_wanted() {
     }
 }
 
-/// For each byte, an engine does at least one step.
+/// An engine makes at least one step for each byte.
 #[test]
 fn a_long_line_is_never_followed_without_questions() {
     let (line, steps) = ("a".repeat(60_000), 1_000);

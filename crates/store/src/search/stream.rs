@@ -1,8 +1,8 @@
 //! Searches a large file in blocks: [`search`].
 //!
 //! Matches are held back until the whole file is known to be text, since no tool could read a file that is
-//! not text. That is known at the file's end. If too many matches are held back, the rest of the file is
-//! checked at once.
+//! not text. This is known at the end of the file. If too many matches are held back, the rest of the file is
+//! checked at once, before the search continues.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -89,7 +89,8 @@ impl Source for Large<'_> {
     }
 }
 
-/// Returns the convention of a file's line ends. Reads up to the first LF, or to the end of the file.
+/// Returns the convention of a file's line ends. Reads a file with one byte per code unit up to the first LF,
+/// and any other file to its end.
 fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFault> {
     if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
@@ -141,7 +142,7 @@ impl Check {
         }
     }
 
-    /// Checks the next bytes. `has_no_nul` says that they are known to have no NUL.
+    /// Checks the next bytes. `has_no_nul` says that these bytes are known to have no NUL.
     fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), SearchFault> {
         self.offset += bytes.len() as u64;
         let Some(validator) = &mut self.validator else { return Ok(()) };
@@ -178,7 +179,7 @@ impl Check {
     }
 }
 
-/// A reader of the text of a file. A fault ends the text, and is stored in the check.
+/// A reader of the text of a file. A fault ends the text, and is stored in the `fault` of the check.
 struct TextReader<'a> {
     file: &'a Large<'a>,
     check: &'a RefCell<Check>,
@@ -311,7 +312,7 @@ impl Read for TextReader<'_> {
     }
 }
 
-/// A large file that is searched, as its collector sees it.
+/// A large file, as the collector of its matches sees it.
 struct Streamed<'a> {
     file: &'a Large<'a>,
     settings: SearchSettings<'a>,

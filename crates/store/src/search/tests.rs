@@ -1,5 +1,5 @@
-//! The law that a hit shows what a read shows. Compares the search of one file with [`Workspace::read`] of
-//! it, for any bytes.
+//! Tests that a hit shows the same as a read: compares the search of a file with [`Workspace::read`] of the
+//! same file, for any bytes.
 #![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 
 use std::cell::Cell;
@@ -38,10 +38,10 @@ pub(crate) fn settings_of<'a>(pattern: &'a Pattern, stop: &'a AtomicBool) -> Sea
     }
 }
 
-/// A predicate that tells whether a pattern is found in a line.
+/// A predicate that tells whether a pattern matches in a line.
 type Meaning = fn(&str) -> bool;
 
-/// Patterns, with the predicates that they mean.
+/// Patterns, each with the predicate for the lines that it matches.
 const PATTERNS: [(&str, Meaning); 9] = [
     ("a", |line| line.contains('a')),
     ("^a", |line| line.starts_with('a')),
@@ -90,7 +90,7 @@ fn search_file(
 /// A line that a read shows: its number, its text and its digest.
 type Shown = (u64, String, Digest);
 
-/// Returns the lines of a file as a read shows them; `None` if it is no text.
+/// Returns the lines of a file as a read shows them; `None` if the file is not text.
 fn read(path: &Path, encoding: Option<&str>) -> Option<Vec<Shown>> {
     let roots = Roots::open(&[path.parent().unwrap().to_owned()]).unwrap();
     let workspace = Workspace::without_state(roots);
@@ -193,7 +193,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// The line ends lie where the blocks of a large file end.
+    /// The line ends are where the blocks of a large file end.
     #[test]
     fn a_hit_behind_a_block_is_what_a_read_shows(
         before in 65_520usize..65_545,
@@ -207,7 +207,7 @@ proptest! {
     }
 }
 
-/// Another machine has just replaced the file, some number of times. The file is read into memory or in
+/// The first opens fail as if another machine had just replaced the file. The file is read as a whole, or in
 /// blocks.
 #[test]
 fn a_stale_name_is_looked_up_again() {
@@ -234,8 +234,8 @@ fn a_stale_name_is_looked_up_again() {
     }
 }
 
-/// A file may be gone, or may not be read, when its turn comes. It is then read into memory or in blocks, or
-/// looked through as bytes.
+/// A file may be removed, or made unreadable, before it is searched. This test reads it as a whole, in
+/// blocks, and as a binary file.
 #[test]
 fn a_file_that_cannot_be_read_is_told_by_its_reason() {
     let directory = tempfile::tempdir().unwrap();
@@ -271,7 +271,7 @@ fn a_file_that_cannot_be_read_is_told_by_its_reason() {
     assert_eq!(searcher.look(|| File::open(&path)), Searched::Skipped(Cause::BinaryHit));
 }
 
-/// A number that the kernel makes, in a file that says it has 4096 bytes.
+/// The file holds a number that the kernel generates, although the file's size is 4096 bytes.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_generated_file_that_is_shorter_than_it_says_is_not_searched() {
@@ -297,7 +297,7 @@ fn a_line_that_memory_is_not_meant_for_is_not_searched() {
     }
 }
 
-/// The automaton of a long line cannot decide a word boundary beside characters beyond ASCII.
+/// The automaton for long lines cannot decide a word boundary next to a non-ASCII character.
 #[test]
 fn a_long_line_that_cannot_be_decided_is_not_searched() {
     let directory = tempfile::tempdir().unwrap();
@@ -320,8 +320,7 @@ fn append(path: &Path, text: &str) {
     OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// Once matches were handed on, a file that changes is not searched from its beginning again.
-/// Neither a file that is read whole nor one that is read in blocks is read further.
+/// The search stops after the first matches, whether the file is read as a whole or in blocks.
 #[test]
 fn a_search_ends_where_no_more_is_wanted() {
     let directory = tempfile::tempdir().unwrap();
@@ -362,8 +361,8 @@ fn no_match_is_handed_on_twice() {
     assert!((1..20_000).contains(&first) && numbers.into_iter().eq(1..=first));
 }
 
-/// A file that changes before anything of it was handed on is searched again. Another thread changes it all
-/// the time, from the first open to the second.
+/// A file that changes before any of its matches was delivered is searched again. Another thread changes the
+/// file all the time, from the first open to the second.
 #[test]
 fn a_file_that_changes_meanwhile_is_searched_again() {
     let directory = tempfile::tempdir().unwrap();
@@ -371,7 +370,7 @@ fn a_file_that_changes_meanwhile_is_searched_again() {
     let search = Search::new("a");
     let pattern = Pattern::of(&search).unwrap();
     let opened = Cell::new(0);
-    // The other thread may come too late.
+    // The other thread may be too late to change the file, so the test tries again.
     while opened.get() < 2 {
         std::fs::write(&path, format!("{}a\n", "b\n".repeat(50_000))).unwrap();
         opened.set(0);
@@ -396,7 +395,7 @@ fn a_file_that_changes_meanwhile_is_searched_again() {
     }
 }
 
-/// The kernel generates such a file while it is read, and says that it has no bytes.
+/// The kernel generates such a file while it is read, and reports a size of 0.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_is_generated_is_left_out_whatever_its_size() {

@@ -24,9 +24,9 @@ impl TextForm {
     }
 }
 
-/// Returns the text of a whole file, and whether it differs from the file's bytes. A text that differs is in
-/// `buffer`. For a file that is searched as UTF-8, this function does not check that the bytes are UTF-8:
-/// [`is_utf8`] does so once something was found.
+/// Returns the text of a whole file, and whether it differs from the file's bytes after the byte order mark.
+/// A text that differs is in `buffer`. For a file that is searched as UTF-8, this function does not check
+/// that the bytes are UTF-8. The caller does so with [`is_utf8`] once something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
     form: TextForm,
@@ -63,7 +63,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     validator.finish().is_none()
 }
 
-/// Converts each line end of a text to one LF, in place. The text comes in pieces.
+/// Converts each line end of a text to one LF, in place. The text is passed in pieces.
 #[derive(Debug)]
 pub(crate) struct LineEnds {
     convention: Convention,

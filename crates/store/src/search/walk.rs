@@ -1,5 +1,5 @@
-//! Walks over the files below a directory, only by directory handles: [`walk`]. The entries of a directory
-//! are visited in the order of their names' bytes, right after the directory itself.
+//! Visits the files below a directory, only by directory handles: [`walk`]. Visits a directory first, and
+//! then its entries, in the order of their names' bytes.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -31,7 +31,7 @@ pub(crate) struct Rules<'a> {
     pub(crate) globs: &'a Globs,
     /// Whether ignore files apply.
     pub(crate) honours_ignores: bool,
-    /// The number of levels below the start that are visited. 1 means only the names in the start itself.
+    /// The number of levels below the start that are visited. 1 means only the entries of the start itself.
     pub(crate) depth: u64,
     /// The real paths of the starts of all walks of the call. Each walk leaves out the starts of the others.
     pub(crate) starts: &'a [PathBuf],
@@ -52,7 +52,8 @@ pub(crate) struct Node {
 pub(crate) struct DirectoryName<'a> {
     pub(crate) directory: &'a Arc<Node>,
     pub(crate) name: &'a OsStr,
-    /// The entry's path as replies show it; `None` if that is the directory's path with the name appended.
+    /// The entry's path as replies show it; `None` if this path is the directory's path with the name
+    /// appended.
     pub(crate) shown_path: Option<&'a str>,
 }
 
@@ -61,7 +62,8 @@ pub(crate) trait Visitor {
     /// Visits a regular file that neither ignore files nor globs leave out.
     fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Visits a file that the call did not name, and whose content is not on this machine.
+    /// Visits a file that the call did not name, and whose content would have to be fetched from a cloud or a
+    /// tape.
     fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Visits a directory that is not ignored, before its entries.
@@ -76,7 +78,7 @@ pub(crate) trait Visitor {
     /// Counts a file or directory that the globs leave out.
     fn unfit(&mut self);
 
-    /// Whether the walk is to stop. It is called often, even where the walk visits nothing.
+    /// Whether the walk is to stop. The walk calls this function often, even while it visits nothing.
     fn is_over(&mut self) -> bool;
 }
 
@@ -326,8 +328,7 @@ mod tests {
     use crate::search::start::of_path;
     use crate::tests::world::World;
 
-    /// A visitor that records what it visits, and ends the walk when it was asked this number of times
-    /// whether to stop.
+    /// A visitor that records what it visits. It ends the walk after `questions` calls of `is_over`.
     struct Noting {
         visited: Vec<String>,
         skipped: Vec<(Cause, String)>,
@@ -371,8 +372,8 @@ mod tests {
         }
     }
 
-    /// Walks until the visitor was asked this number of times whether to stop. Also returns whether the walk
-    /// came to its end.
+    /// Walks until the visitor's `is_over` was called `questions` times. Also returns whether the walk was
+    /// complete.
     fn walked(world: &World, start: &WalkStart, globs: &[&str], questions: usize) -> (Noting, bool) {
         let globs = Globs::new(globs, &[]).unwrap();
         let roots = &world.workspace.roots;

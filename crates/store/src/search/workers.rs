@@ -11,11 +11,12 @@ const THREADS: usize = 8;
 /// The search threads of this process.
 pub(crate) static WORKERS: Workers = Workers(AtomicUsize::new(0));
 
-/// The number of additional threads of all calls together: each call has one thread that is not counted here.
+/// The number of additional search threads that all calls together have taken. Each call also has one search
+/// thread that is not counted here.
 #[derive(Debug)]
 pub(crate) struct Workers(AtomicUsize);
 
-/// The threads that a call has taken. Dropping this value gives them back.
+/// The additional threads that a call has taken. Dropping this value returns them.
 #[derive(Debug)]
 pub(crate) struct Taken<'a> {
     workers: &'a Workers,

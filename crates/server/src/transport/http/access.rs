@@ -1,13 +1,13 @@
-//! Decides which requests are accepted, by the settings of HTTP ([`HttpSettings`]): the bearer token (RFC
-//! 6750), the host and the origin.
+//! Decides whether a request is accepted, by its bearer token (RFC 6750), its host and its origin.
+//! [`HttpSettings`] holds the accepted values.
 //!
 //! The checks of host and origin keep web pages from reaching the server through a browser. A page whose own
 //! name resolves to this server's address (DNS rebinding) sends that name as `Host`, and every page sends its
 //! `Origin`.
 //!
-//! Most clients look for OAuth after a 401. They show people only the answer to their registration, and only
-//! if it is an error in the form of RFC 7591 (section 3.2.2). So this error says which credentials the server
-//! requires instead.
+//! Most clients look for OAuth after a 401. The only answer that they then show to people is the error of the
+//! registration, if the error has the form of RFC 7591 (section 3.2.2). So `oauth_refusal` makes an error of
+//! this form, which says which credentials the server requires instead.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -28,29 +28,29 @@ pub struct HttpSettings {
     pub address: SocketAddr,
     /// The token that a client must send; if it is `None`, only loopback is served.
     pub token: Option<Token>,
-    /// Names that are accepted in `Host`, in addition to `localhost` and addresses.
+    /// Names that are accepted in `Host`, in addition to `localhost` and IP addresses.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may call, in addition to the server's own.
+    /// Origins of web pages that may call the server, in addition to the server's own.
     pub origins: Vec<String>,
 }
 
-/// A token. Only its digest is kept, and it is neither logged nor shown.
+/// A bearer token. Only its digest is kept, and the digest is neither logged nor shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Digest);
 
 /// The reason why a text cannot be a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TokenError {
-    /// It has only blanks.
+    /// The text has only white space.
     #[error("it is empty")]
     Empty,
-    /// It has several lines, blanks, or characters that no header can carry.
+    /// The text has several words, or characters other than printable ASCII.
     #[error("a token is one word of printable ASCII")]
     NotOneWord,
 }
 
 impl Token {
-    /// Makes a token from a text, without leading and trailing blanks and line ends.
+    /// Makes a token from a text. Leading and trailing blanks and line ends do not count.
     pub fn new(text: &[u8]) -> Result<Self, TokenError> {
         let token = text.trim_ascii();
         if token.is_empty() {
@@ -82,21 +82,21 @@ impl fmt::Debug for Token {
 /// The reason why a request is not served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OriginError {
-    /// The request is addressed to a name that is not this server's, or has no `Host`.
+    /// The request is addressed to a name that is not this server's, or does not have exactly one `Host`.
     Host,
-    /// The request comes from a web page that may not call.
+    /// The request comes from a web page that may not call the server.
     Origin,
 }
 
-/// Checks `Host` and `Origin`. Addresses and `localhost` are accepted as hosts, because the name of a
-/// stranger's page is never one of them; other names must be configured. A page may call if it is the
-/// server's own, or if its origin is configured.
+/// Checks `Host` and `Origin`. IP addresses and `localhost` are accepted as hosts, because the name of a
+/// stranger's page is neither; other names must be configured. A page may call the server if the origin is
+/// the server's own, or is configured.
 pub(super) fn check_origin(
     uri: &Uri,
     headers: &HeaderMap,
     settings: &HttpSettings,
 ) -> Result<(), OriginError> {
-    // If the request's target has an authority, it counts, too (RFC 9112, section 3.2.2).
+    // If the request's target has an authority, the authority is checked, too (RFC 9112, section 3.2.2).
     if uri.authority().is_some_and(|authority| !is_own(authority, &settings.hosts)) {
         return Err(OriginError::Host);
     }
@@ -141,7 +141,7 @@ fn is_own(authority: &Authority, hosts: &[String]) -> bool {
             }))
 }
 
-/// Returns the value of a header that occurs once.
+/// Returns the value of a header that occurs exactly once; otherwise `None`.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
@@ -157,7 +157,7 @@ pub(super) fn is_oauth(path: &str) -> bool {
         || path.split("/.well-known/").skip(1).any(|rest| rest.split('/').next().is_some_and(is_of))
 }
 
-/// Says that there is no OAuth, and what the client should do instead.
+/// Makes the response that says that the server does not use OAuth, and what the client should do instead.
 pub(super) fn oauth_refusal(has_token: bool) -> Response<Body> {
     let instead = if has_token {
         "it asks for a token of its own. Have the client send it with each request, in the header 'Authorization: Bearer TOKEN' \

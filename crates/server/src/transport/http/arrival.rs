@@ -1,5 +1,6 @@
-//! Reads the body of a request as it arrives. Splits a batch, that is, a body of several messages by revision
-//! 2025-03-26. The body gets capacity before its bytes are kept, and must arrive in a limited time.
+//! Reads the body of a request as it arrives. Splits a batch: a body of several messages, which only revision
+//! 2025-03-26 has. The body gets capacity from the memory budget (`intake`) before its bytes are kept, and
+//! must arrive in a limited time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,8 @@ const MAX_TIME: Duration = Duration::from_mins(1);
 const GRACE: Duration = Duration::from_secs(5);
 const GRACE_PER_MIB: Duration = Duration::from_secs(1);
 
-/// The capacity of each request from the start, in KiB. A body up to this length never waits for others.
+/// The capacity, in KiB, that each request has from the start, outside the budget. A body up to this length
+/// never waits for other requests.
 pub(super) const INITIAL_CAPACITY: u32 = 64;
 
 /// The reason why a body was not read.
@@ -34,7 +36,7 @@ pub(super) enum BodyError {
     Late,
     /// The body arrived too slowly while other requests waited for capacity.
     Slow,
-    /// The process ends.
+    /// The process is ending.
     Ended,
 }
 
@@ -44,7 +46,8 @@ impl From<Ended> for BodyError {
     }
 }
 
-/// Reads a body of at most `limit` bytes. The share grows before the bytes are kept.
+/// Reads a body of at most `limit` bytes. `share`, the request's part of the budget, grows before the bytes
+/// are kept.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     mut body: B,
     limit: usize,
@@ -133,8 +136,8 @@ pub(super) enum NoBatch {
     TooMany,
 }
 
-/// Splits a JSON array into the texts of its items, by strings and nesting alone; the items are parsed later.
-/// Returns `None` for a text that is not an array.
+/// Splits a JSON array into the texts of its items. Examines only strings and nesting; the items are parsed
+/// later. Returns `None` for a text that is not an array.
 pub(super) fn batch(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     let text = text.trim_ascii();
     let inside = text.strip_prefix(b"[")?.strip_suffix(b"]")?;

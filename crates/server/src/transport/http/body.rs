@@ -121,7 +121,7 @@ pub(super) fn stream(
     response
 }
 
-/// The messages of a call, each as an event, up to the answer. Dropping this value withdraws the call.
+/// The messages of a call, each as an event, up to the answer. Dropping this value cancels the call.
 #[derive(Debug)]
 struct Events {
     first: Option<Bytes>,

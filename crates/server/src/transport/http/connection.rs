@@ -1,5 +1,6 @@
 //! Accepts connections while there are places, and serves them until the client or the process ends them, or
-//! until the client leaves a response unread for too long. This module knows no paths.
+//! until the client leaves a response unread for too long. This module does not look at the paths of
+//! requests.
 
 use std::convert::Infallible;
 use std::io;
@@ -52,8 +53,8 @@ pub(super) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Accepts connections for ever, as places become free. Once `stopped` changes, each connection ends after
-/// the request that is in work is answered.
+/// Accepts connections for ever, as places become free. Once the sender of `stopped` is dropped, each
+/// connection ends after the request that is in work is answered.
 pub(super) async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
@@ -81,7 +82,7 @@ async fn serve(
     mut closed: Closed,
     mut stopped: watch::Receiver<()>,
 ) {
-    // An answer is written as a whole, so waiting for more bytes would gain nothing.
+    // An answer is written as a whole, so Nagle's algorithm, which waits for more bytes, would gain nothing.
     let _ = stream.set_nodelay(true);
     let ends = stream
         .peer_addr()
@@ -135,7 +136,7 @@ struct WriteTimeout<S> {
 }
 
 impl<S> WriteTimeout<S> {
-    /// Makes a stream whose writes fail after this time.
+    /// Makes a stream whose writes fail after they have waited for the time `patience`.
     fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, stalled: None }
     }

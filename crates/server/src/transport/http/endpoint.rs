@@ -1,4 +1,5 @@
-//! Serves the paths of the endpoint. Checks a request in a fixed order, up to the message in its body.
+//! Serves the paths of the HTTP server: `/mcp`, `/healthz`, `/readyz` and `/metrics`. Checks a request in a
+//! fixed order, up to the message in its body.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,7 +42,8 @@ pub(super) struct Endpoint {
 
 /// The header of a session's id. Clients of the revisions before 2026-07-28 receive it in the answer to
 /// `initialize`, and send it with each request. This server has no sessions. It gives the header only to
-/// clients that show views, and the value tells the process that serves a later request so.
+/// clients that show views (pages beside a tool's result), with the value `views`. The value tells the
+/// process that serves a later request that the client shows views.
 const SESSION: &str = "mcp-session-id";
 const WITH_VIEWS: &str = "views";
 
@@ -52,7 +54,8 @@ type Refusal = Box<Response<Body>>;
 enum MessageOutcome {
     /// The message is a request of this revision, and is in work.
     Exchange(Exchange, ProtocolVersion),
-    /// The message is a call whose result is at hand.
+    /// The message is a call that was answered at once, because its result was at hand: a small read of
+    /// cached files.
     Answered(Box<TxJsonRpcMessage<RoleServer>>),
     /// The message has no answer.
     Nothing,
@@ -67,7 +70,7 @@ impl Responder for Endpoint {
 }
 
 impl Endpoint {
-    /// Makes the endpoint of a server, with the budget for arriving requests.
+    /// Makes the endpoint of a server. `intake` is the memory budget for requests.
     pub(super) fn new(server: Server, settings: HttpSettings, intake: Arc<Intake>) -> Self {
         Self { server, settings, intake }
     }
@@ -108,8 +111,8 @@ impl Endpoint {
         response
     }
 
-    /// Answers that the process serves. Accepts requests from anybody, with any `Host`, because load
-    /// balancers have no token.
+    /// Answers `ok`, because the process serves requests. Accepts requests from anybody, with any `Host`,
+    /// because load balancers have no token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
             body::text(StatusCode::OK, "ok\n")
@@ -118,8 +121,8 @@ impl Endpoint {
         }
     }
 
-    /// Answers that edits are carried out now, or the reason why they are refused. Accepts requests from
-    /// anybody, like `healthz`.
+    /// Answers `ok` if edits are carried out now, or else the reason why they are refused. Accepts requests
+    /// from anybody, like `healthz`.
     fn readyz(&self, method: &Method) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return not_allowed("GET, HEAD");
@@ -163,7 +166,7 @@ impl Endpoint {
         if request.method == Method::OPTIONS {
             return Ok(preflight());
         }
-        // Without sessions there is no stream to get, and nothing to delete.
+        // Without sessions, GET has no stream to open, and DELETE has no session to delete.
         if request.method != Method::POST {
             return Err(Box::new(not_allowed("POST")));
         }
@@ -258,7 +261,7 @@ impl Endpoint {
             Err(refused) => return MessageOutcome::Refused(refused),
         };
         let revision = headers::check(headers, &message);
-        // Only requests are answered. Over HTTP, a client withdraws a request by closing its response.
+        // Only requests are answered. Over HTTP, a client cancels a request by closing its response.
         let JsonRpcMessage::Request(request) = message else { return MessageOutcome::Nothing };
         match revision {
             Err(error) => MessageOutcome::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
@@ -281,8 +284,7 @@ impl Endpoint {
         &self.server.context().config.limits
     }
 
-    /// Makes the response to a request whose body was not read. The connection is then closed, because the
-    /// rest of the body is not read.
+    /// Makes the response to a request whose body was not read completely.
     fn unread(&self, unread: BodyError) -> Response<Body> {
         match unread {
             BodyError::TooLong => {
@@ -301,7 +303,8 @@ impl Endpoint {
     }
 }
 
-/// Marks a connection as working.
+/// Marks a connection as working, so that it is not closed for a new connection. Refuses the request if the
+/// connection is being closed.
 fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
@@ -334,8 +337,8 @@ async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
     body::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
-/// Waits for the first message of a call. If this is the answer, it is the whole response. Any other message
-/// begins a stream of events, if the client accepts events.
+/// Waits for the first message of a call. If the message is the answer, the answer is the whole response. Any
+/// other message begins a stream of events, or is dropped if the client does not accept events.
 async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     let begins_with_views = exchange.begins_with_views;
     let mut response = answer(exchange, accepts, revision).await;

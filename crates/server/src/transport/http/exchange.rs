@@ -17,7 +17,7 @@ use crate::context::Withdrawal;
 use crate::protocol::server::Server;
 use crate::protocol::{resources, session};
 
-/// A request in work. Dropping this value before the answer has come withdraws the request.
+/// A request in work. Dropping this value before the answer has come cancels the request.
 #[derive(Debug)]
 pub(super) struct Exchange {
     messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
@@ -26,13 +26,13 @@ pub(super) struct Exchange {
     pub(super) begins_with_views: bool,
 }
 
-/// Holds the share of a request in work. This value is among the request's extensions, which live until the
-/// handler has ended.
+/// The share of a request in work: its part of the memory budget. The request has this value among its
+/// extensions, which live until the handler has ended.
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision. `shows_views` is whether the client shows views. The share is
-/// held until the work has ended, even if the client has disconnected.
+/// Begins to serve a request of this revision. `shows_views` says whether the client shows views (pages
+/// beside a tool's result). The share is held until the work has ended, even if the client has disconnected.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,
@@ -101,7 +101,7 @@ impl Transport<RoleServer> for OneRequest {
     type Error = Infallible;
 
     /// Sends without waiting, and never fails: if the client has disconnected, the request counts as
-    /// withdrawn.
+    /// cancelled.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
@@ -114,7 +114,8 @@ impl Transport<RoleServer> for OneRequest {
         std::future::ready(Ok(()))
     }
 
-    /// Returns the request. After that, waits until it is answered, and returns the end of input.
+    /// Returns the request. The next call waits until the request is answered, and returns `None` for the end
+    /// of input.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         if self.request.is_some() {
             return self.request.take();

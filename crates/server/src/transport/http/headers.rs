@@ -9,7 +9,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::RxJsonRpcMessage;
 
-/// The name of the header that names the revision.
+/// The name of the header that names the revision of MCP.
 const VERSION: &str = "mcp-protocol-version";
 
 /// The forms of response that a client accepts.
@@ -83,8 +83,9 @@ pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData
 ///
 /// If a request names its revision in its `_meta`, `MCP-Protocol-Version` must name the same one. From
 /// revision 2026-07-28 on, `Mcp-Method` must name the method and, for a tool call, `Mcp-Name` the tool; these
-/// revisions have no `initialize`. An `initialize` that names no revision in its `_meta` is not checked,
-/// whatever revision it requests.
+/// revisions have no `initialize`. From this revision on, and in `server/discover`, `_meta` must have all
+/// required keys. An `initialize` that names no revision in its `_meta` is not checked, whatever revision it
+/// requests.
 pub(super) fn check(
     headers: &HeaderMap,
     message: &RxJsonRpcMessage<RoleServer>,
@@ -141,7 +142,8 @@ fn mismatch(header: &str, suggested: &str) -> ErrorData {
     ErrorData::header_mismatch(format!("{header} must be there once, and name {suggested}"), None)
 }
 
-/// Returns the value of a header that occurs once. A value in the form `=?base64?…?=` is decoded.
+/// Returns the value of a header that occurs exactly once; otherwise `None`. A value in the form
+/// `=?base64?…?=` is decoded.
 fn one(headers: &HeaderMap, name: &str) -> Option<String> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?.trim();

@@ -1,11 +1,11 @@
 //! The common memory budget for bodies that are still arriving and for requests in work.
 //!
-//! Each request has a place with some capacity, so a small request need not wait for large ones. As more of
-//! its body arrives, a request takes more capacity, each time before it keeps the bytes. If the budget is
-//! used up, the request waits. Its client also waits, because the client's bytes stay in the system's
-//! buffers. Requests that each hold a part of the budget could wait for one another forever. So one request
-//! at a time may exceed the budget, until its work has ended. While a request waits, bodies that arrive
-//! slowly are rejected.
+//! Each request has one of a limited number of places, with some capacity outside the budget, so a small
+//! request need not wait for large ones. As more of its body arrives, a request takes more capacity, each
+//! time before it keeps the bytes. If the budget is used up, the request waits. Its client also waits,
+//! because the client's bytes stay in the system's buffers. Requests that each hold a part of the budget
+//! could wait for one another forever. So one request at a time may exceed the budget, until its work has
+//! ended. While a request waits, bodies that arrive slowly are rejected.
 
 use std::sync::Arc;
 

@@ -47,7 +47,7 @@ enum ConnectionState {
     Working,
 }
 
-/// Resolves when the connection must be closed.
+/// A future that resolves when the connection must be closed.
 pub(super) type Closed = oneshot::Receiver<Infallible>;
 
 impl Places {
@@ -93,7 +93,8 @@ impl Places {
         (ConnectionPlace { places: Arc::clone(self), id, _free: free }, closed)
     }
 
-    /// Closes the connection with the lowest state. Returns false if there is none, or all are working.
+    /// Closes the connection with the lowest state. Returns false if no connection is open, or all are
+    /// working.
     fn close_one(&self) -> bool {
         let mut open = self.lock();
         let first = open.connections.iter().min_by_key(|(_, connection)| connection.state);
@@ -115,7 +116,7 @@ impl Open {
     }
 }
 
-/// The place of a connection.
+/// The place of a connection, which becomes free when this value is dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionPlace {
     places: Arc<Places>,

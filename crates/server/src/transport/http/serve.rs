@@ -19,23 +19,23 @@ use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
 
-/// The maximum number of open connections. It is at most half of the number of files that the process may
-/// have open, because the work needs the other half.
+/// The maximum number of open connections. If the process may have fewer than twice as many files open, the
+/// maximum is half of the files, because the work needs the other half.
 const CONNECTIONS: u32 = 1_024;
 
 /// The maximum number of requests that arrive or are in work at a time. Requests whose clients have
 /// disconnected count, too, although they have no connection.
 const REQUESTS: u32 = 1_024;
 
-/// The maximum size, in KiB, of all request bodies in memory at a time, without the small buffer with which
-/// each body begins.
+/// The maximum memory, in KiB, of all request bodies and parsed requests at a time, without the small
+/// capacity with which each request begins. One request at a time may exceed the maximum.
 const INTAKE: u32 = 64 << 10;
 
 /// The time that clients have to read the last answers at the end of the process, once no call is in work.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// At the end of the process, a call in work may take the time limit of calls and this time to answer. A call
-/// that is withdrawn after that has this time alone to stop.
+/// The time that a call in work has to answer at the end of the process, in addition to the time limit of
+/// calls. A call that is then still in work is cancelled, and has this time again to stop.
 const WITHDRAWN: Duration = Duration::from_secs(5);
 
 /// A listening socket. No thread has been started for it yet.
@@ -120,8 +120,8 @@ async fn accept(
     intake.end();
     server.end();
     let finished = async {
-        // A call in work ends within the time limit. After that and `WITHDRAWN`, calls that still wait for
-        // their turn are withdrawn.
+        // A call in work ends within the time limit. After the time limit and `WITHDRAWN`, closing the
+        // connections cancels the calls that still wait for their turn.
         if timeout(call_time.saturating_add(WITHDRAWN), intake.until_idle()).await.is_ok() {
             return timeout(LAST_ANSWERS, places.until_free()).await.is_ok();
         }

@@ -1,8 +1,8 @@
-//! Cuts the chunks of input into lines, and parses each line. The result is a message, a request to be
-//! answered with an error, or nothing.
+//! Cuts the chunks of input into lines, and parses each line. The result is a message, requests to answer
+//! with an error, or nothing.
 //!
-//! Of the lines that cannot be served, only those that look like requests are answered: two peers that
-//! answered each other's errors would never stop.
+//! A line that cannot be served is answered only if it looks like a request: two peers that answered each
+//! other's errors would never stop.
 
 use memchr::memchr;
 use rmcp::RoleServer;
@@ -13,10 +13,10 @@ use crate::limits::Limits;
 use crate::transport::message::{self, MessageUnit, WeighedText};
 use crate::transport::scan::MessageScan;
 
-/// The maximum capacity of a line's buffer that is kept for the next line.
+/// The maximum capacity, in bytes, that a line's buffer keeps for the next line.
 const KEPT: usize = 1 << 20;
 
-/// A line of the input, without its end.
+/// A line of the input, without its line feed.
 #[derive(Debug)]
 pub(super) enum Line<'a> {
     /// The whole line.
@@ -31,12 +31,12 @@ pub(super) struct Framer {
     limit: usize,
     /// The beginning of a line whose end has not arrived yet.
     begun: Vec<u8>,
-    /// The scan of an unended line that has exceeded the limit.
+    /// The scan of a line that has exceeded the limit, and has not ended yet.
     skipped: Option<MessageScan>,
 }
 
 impl Framer {
-    /// Makes a cutter of lines of at most `limit` bytes, without their ends.
+    /// Makes a framer for lines of at most `limit` bytes, not counting the line feed.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, begun: Vec::new(), skipped: None }
     }
@@ -64,7 +64,8 @@ impl Framer {
         (part.len() + 1, self.finish(read))
     }
 
-    /// Ends an unended line at the end of input. Returns the result of `read`; `None` if no line was begun.
+    /// Ends the line that has begun, at its line feed or at the end of input. Returns the result of `read`;
+    /// `None` if no line has begun.
     pub(super) fn finish<T>(&mut self, read: impl FnOnce(Line<'_>) -> T) -> Option<T> {
         if let Some(scan) = self.skipped.take() {
             return Some(read(Line::TooLong(scan)));
@@ -79,8 +80,8 @@ impl Framer {
     }
 }
 
-/// The number of bytes that a request in work counts for, in addition to its line. They stand for the answer,
-/// which usually is not longer.
+/// The minimum number of bytes that a request in work counts for, in addition to its line. They stand for the
+/// answer, which usually is not longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
 /// A parsed line of input.

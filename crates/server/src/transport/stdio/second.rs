@@ -1,5 +1,5 @@
-//! Runs a second thread. While many calls wait in the input, it answers some of the calls whose results are
-//! at hand (`protocol::at_hand`).
+//! Runs a second thread. While many calls wait in the input, the thread answers some of the calls whose
+//! results are at hand: small reads of cached files (`protocol::at_hand`).
 
 use std::io;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
 use crate::transport::answer;
 
-/// The maximum number of calls that may wait for the thread. They are enough to keep the thread busy, and so
-/// few that both threads run out of work at about the same time.
+/// The maximum number of calls that may wait for the thread: enough to keep the thread busy, and so few that
+/// both threads run out of work at about the same time.
 const ROOM: usize = 8;
 
-/// A request that [`Shared::begin`] has recorded, and the beginning of its session.
+/// A request that [`Shared::begin`] has recorded, and the facts from the beginning of its session.
 type Task = (RxJsonRpcMessage<RoleServer>, Option<Arc<Begun>>);
 
 /// The handle of the thread. Once the handle is dropped, the thread answers the calls that still wait, and

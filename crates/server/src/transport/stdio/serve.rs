@@ -28,9 +28,9 @@ pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Serves until the end of input. The end of the parent process counts as the end of input, because a leaked
-/// copy of the pipe can keep the input open. If this is the first process of a container, a signal counts as
-/// the end of input, too; a second signal ends the process at once. It is not an error if a client ends
-/// before it has sent anything, or stops reading the output.
+/// copy of the pipe can keep the input open. If this is the first process of a container, a SIGTERM or an
+/// interrupt from the keyboard counts as the end of input, too; a second signal ends the process at once. It
+/// is not an error if a client ends before it has sent anything, or stops reading the output.
 pub fn serve(server: Server) -> io::Result<()> {
     let server = server.remembering();
     let limits = server.context().config.limits.clone();
@@ -79,7 +79,7 @@ pub fn serve(server: Server) -> io::Result<()> {
     outcome
 }
 
-/// Waits until the parent process has ended; forever if there is no parent.
+/// Waits until the parent process has ended. Waits forever if the process has no parent to watch.
 async fn end_of_parent() {
     let Some(parent) = Parent::of_this_process() else { return pending().await };
     while !parent.is_gone() {

@@ -15,12 +15,12 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use crate::context::Withdrawal;
 
-/// The bound on the bytes of requests in work and of answers that wait to be written. At this bound, no more
-/// input is read.
+/// The bound on the bytes of requests in work and of answers that wait to be written. At this bound, the
+/// transport reads no more input.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
-/// The maximum capacity of a buffer of answers that is reused: enough for a file of 1 MiB. Buffers are reused
-/// because the first use of new memory takes as long as writing it out.
+/// The maximum capacity, in bytes, of a buffer of answers that is reused: enough for a file of 1 MiB. Buffers
+/// are reused because the first use of new memory takes as long as the write to the output.
 const KEPT: usize = 4 << 20;
 
 /// The state that the reader, the writer and the requests in work share.
@@ -31,13 +31,14 @@ pub(super) struct Shared(Mutex<State>);
 pub(super) struct State {
     /// The number of requests in work.
     requests: usize,
-    /// The requests that are not answered yet.
+    /// The requests that are not answered yet, each with the state of its cancellation.
     unanswered: HashMap<RequestId, Withdrawal>,
-    /// The unanswered `initialize`. Later messages wait, because it decides how they are answered.
+    /// The id of the `initialize` request while the request is unanswered. Later messages wait, because the
+    /// `initialize` decides how they are answered.
     initializing: Option<RequestId>,
     /// The number of bytes of requests in work and of answers that wait to be written.
     pub(super) held: usize,
-    /// Requests in work that the second thread has passed on to the session.
+    /// Requests in work that the second thread (`second.rs`) has passed on to the session.
     left: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
@@ -50,8 +51,8 @@ pub(super) struct State {
     end: Option<Waker>,
 }
 
-/// Holds the share of a request in work. This value is among the request's extensions, which live until the
-/// handler has ended.
+/// A guard that counts a request as in work until the guard is dropped. The request has the guard among its
+/// extensions, which live until the handler has ended.
 #[derive(Clone)]
 pub(super) struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
@@ -75,8 +76,8 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a request. Returns false, and records nothing, if another request with its id is not answered
-    /// yet: the client could not distinguish the two answers.
+    /// Records a request. Returns false, and records nothing, if another request with the same id is not
+    /// answered yet: the client could not distinguish the two answers.
     pub(super) fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
         if state.unanswered.contains_key(id) {
@@ -103,8 +104,8 @@ impl Shared {
     }
 
     /// Waits until more input may be read: until fewer than [`MAX_HELD`] bytes are held, and no `initialize`
-    /// is unanswered. After the end of input, waits until every request has been handled. If the output is
-    /// closed, that counts as the end of input, too.
+    /// is unanswered. After the end of input, waits until every request has been handled. The end of the
+    /// writer, whose output is then closed, counts as the end of input, too.
     pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         *ended |= state.written.is_some();
@@ -128,16 +129,15 @@ impl Shared {
         self.lock().left.pop_front()
     }
 
-    /// Withdraws a request, because its client no longer waits for the answer. Returns false if no unanswered
-    /// request has this id.
+    /// Marks a request as cancelled by its client. Returns false if no unanswered request has this id.
     pub(super) fn withdraw(&self, id: &RequestId) -> bool {
         let state = self.lock();
         let withdrawal = state.unanswered.get(id);
         withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
     }
 
-    /// Records that a request is answered. Returns whether the answer must be written, which is false if the
-    /// work has stopped because the request was withdrawn.
+    /// Records that a request is answered. Returns false if the answer must not be written, because the work
+    /// has stopped after the client cancelled the request.
     pub(super) fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
         let id = match answer {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -155,15 +155,15 @@ impl Shared {
         !withdrawal.is_some_and(|withdrawal| withdrawal.is_acknowledged())
     }
 
-    /// Answers a request with an error. If the request's id cannot be read, the answer has null as its id
-    /// (JSON-RPC 2.0, section 5). The SDK and revision 2026-07-28 would leave the id out.
+    /// Answers a request with an error. If `id` is `None`, the answer has null as its id (JSON-RPC 2.0,
+    /// section 5). The SDK and revision 2026-07-28 of MCP would leave the id out.
     pub(super) fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
         let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
         // An error here is ignored: the writer's own error ends the session.
         let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
     }
 
-    /// Gives an answer to the writer: `write` appends it, as JSON on one line.
+    /// Gives an answer to the writer: `write` appends the answer, as JSON on one line.
     pub(super) fn put(&self, write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> io::Result<()> {
         let mut state = self.lock();
         if let Some(written) = state.written {

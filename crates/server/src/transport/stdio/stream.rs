@@ -1,12 +1,12 @@
 //! Opens standard input and output as asynchronous streams, if possible without passing each message between
 //! threads.
 //!
-//! - A pipe goes through tokio's reactor. It is opened a second time through `/proc` (Linux). So reads and
-//!   writes do not block, and the flags that the standard stream shares with the parent process stay
-//!   unchanged.
+//! - A pipe goes through tokio's reactor. This module opens the pipe a second time through `/proc` (Linux),
+//!   so that reads and writes do not block, while the flags that the standard stream shares with the parent
+//!   process stay unchanged.
 //! - A socket, which Node gives its child processes, goes through the reactor, too. A socket cannot be opened
 //!   again, so each system call on it has the flag not to block.
-//! - Any other stream (a file, a terminal, a pipe on a system other than Linux) has its own thread.
+//! - Any other stream (a file, a terminal, or a pipe that cannot be opened again) has its own thread.
 //!
 //! Input and output need not be of the same kind.
 
@@ -52,8 +52,8 @@ mod pipe {
     use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
-    /// The capacity that is set for an output pipe: the default maximum for a user without privileges. With
-    /// the usual 64 KiB, a read of 1 MB takes a tenth longer.
+    /// The capacity, in bytes, that is set for an output pipe: the default maximum for a user without
+    /// privileges. With the usual 64 KiB, a call that reads 1 MB takes a tenth longer.
     const ROOM: usize = 1 << 20;
 
     /// Opens a stream's pipe again, as a non-blocking one. Returns `None` if the stream is not a pipe, if the

@@ -33,11 +33,11 @@ type Message = RxJsonRpcMessage<RoleServer>;
 /// The number of bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
-/// The number of calls that are answered in a row before other tasks run, such as the writing of answers.
+/// The number of calls that this task answers in a row before other tasks run, such as the writer of answers.
 const IN_A_ROW: u32 = 32;
 
-/// The number of further lines, of the length of a call's line, that must wait before the call is given to
-/// the second thread: waking the thread takes as long as some calls.
+/// The minimum length of the input that waits behind a call, as a multiple of the length of the call's line,
+/// for the call to be given to the second thread: waking the thread takes as long as some calls.
 const MANY: usize = 16;
 
 /// The time that the last answers may stay unread, once the input has ended and all requests have been
@@ -46,20 +46,21 @@ pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A transport of one message per line.
 ///
-/// It reports the end of input to the SDK only when every received request has been handled, however long
-/// that takes, because the SDK would give the requests only five seconds. A closed output counts as the end
-/// of input, too.
+/// The transport reports the end of input to the SDK only when every received request has been handled,
+/// however long the requests take, because the SDK would give them only five seconds. A closed output counts
+/// as the end of input, too.
 pub struct LineTransport<R> {
     input: BufReader<R>,
     framer: Framer,
     limits: Limits,
     ended: bool,
     shared: Arc<Shared>,
-    /// The server that answers the calls whose results are at hand. It is ended at the end of input.
+    /// The server that answers the calls whose results are at hand: small reads of cached files. The
+    /// transport ends the server at the end of input.
     server: Option<Server>,
-    /// The client's name in the `initialize`, until the `initialize` is answered.
+    /// The client's name from the `initialize` request, until the request is answered.
     client: Option<String>,
-    /// The beginning of the session.
+    /// The facts from the beginning of the session; `None` until `initialize` is answered.
     begun: Option<Arc<Begun>>,
     /// The thread that answers some of the calls while many wait; `None` until it is needed, `Err` if it
     /// cannot start.
@@ -173,10 +174,10 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Answers a call whose result is at hand, or gives it to the second thread if many wait. Records any
-    /// other request, and withdraws a request if the message cancels it. Returns the message if the SDK must
-    /// handle it. The SDK alone would serve two requests with the same id, and would drop the answer to a
-    /// cancelled request.
+    /// Answers a call whose result is at hand, or gives the call to the second thread if much input waits.
+    /// Records each request that this function does not answer. If the message cancels a request, marks the
+    /// request as cancelled. Returns the message if the SDK must handle it. The SDK alone would serve two
+    /// requests with the same id, and would drop the answer to a cancelled request.
     fn admit(&mut self, mut message: Message, takes: usize, many_wait: bool) -> Option<Message> {
         let is_given = many_wait && self.is_for_second(&message);
         match &mut message {

@@ -1,5 +1,5 @@
-//! Opens the database when it is first needed, and reopens it when its file was replaced:
-//! [`HistoryDatabase`].
+//! Opens the SQLite database of past edits when it is first needed, and reopens it when its file was
+//! replaced: [`HistoryDatabase`].
 //!
 //! `record.rs` writes the database's tables, and `lookup.rs` reads them.
 
@@ -23,17 +23,17 @@ const APPLICATION: i64 = 0x6d74_6568;
 
 /// The maximum time that a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The maximum time that a call waits after another call timed out, so that not every edit waits for
-/// [`PATIENCE`].
+/// The maximum time that a call waits for other processes after another call timed out, so that not every
+/// edit waits for [`PATIENCE`].
 const IMPATIENCE: Duration = Duration::from_millis(20);
-/// The time after a failure until the next attempt to open the database. If the file has changed, the next
-/// edit tries at once.
+/// The time from a failed attempt to open the database until the next attempt. If the file has changed, the
+/// next edit tries at once.
 const AGAIN: Duration = Duration::from_secs(1);
 /// The maximum number of attempts to open the database, if its file is replaced during each attempt.
 const MAX_ATTEMPTS: usize = 3;
 
-/// The tables of the first version. `file` is a single B-tree, so that an edit writes few pages: pages of
-/// both tables, and of one index of each table.
+/// The tables of the first version. `file` has no row ids, so an edit writes few pages: pages of both tables
+/// and of one index of each table. Only an undo also writes to `edit_undoes`.
 const SCHEMA: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY,      -- in order of time
@@ -61,10 +61,11 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
-/// The client and session of an edit; the keys of the roots of its files; and the secret that all users of
-/// the database share. These are separate tables, because older versions of this program use the same
-/// database without knowing them. Their key is the edit's id, not its number, because the numbers start again
-/// once all edits are deleted. The triggers delete rows of these tables when an older version deletes edits.
+/// Tables for the client and session of an edit, for the keys of the roots of its files, and for the secret
+/// that all users of the database share. These tables are separate, because older versions of this program
+/// use the same database without knowing them. The first two have the edit's id as their key, not its number,
+/// because the numbers start again once all edits are deleted. The triggers delete rows of these tables when
+/// an older version deletes edits.
 const LATER_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS origin (
         id TEXT NOT NULL PRIMARY KEY,    -- of an edit
@@ -180,11 +181,11 @@ pub(super) struct Open {
     pub(super) connection: Connection,
     key: Option<(u64, u64)>,
     /// The time of the last search for edits that are too old; `None` if there was no search yet, or if the
-    /// last search left some.
+    /// last search left such edits.
     pub(super) aged: Option<Instant>,
 }
 
-/// Tells whether a table exists: older versions of this program create databases without [`LATER_TABLES`].
+/// Tells whether a table exists. Older versions of this program create databases without [`LATER_TABLES`].
 pub(super) fn has_table(connection: &Connection, name: &str) -> Result<bool, DatabaseFault> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
@@ -230,7 +231,7 @@ impl HistoryDatabase {
         Self::new(self.path.clone())
     }
 
-    /// Runs `work` with the database, which is created if it does not exist.
+    /// Runs `work` with the database. Creates the database if it does not exist.
     pub(super) fn write<T>(
         &mut self,
         work: impl FnOnce(&mut Open) -> Result<T, DatabaseFault>,
@@ -311,7 +312,7 @@ impl HistoryDatabase {
         }
     }
 
-    /// Closes the database and removes its files. Must be called only if the files cannot be read.
+    /// Closes the database and removes its files. Must be called only if the database cannot be read.
     pub(super) fn remove(&mut self) -> io::Result<()> {
         self.open = None;
         self.failed = None;
@@ -332,8 +333,8 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
     os::key_of(&std::fs::symlink_metadata(path).ok()?)
 }
 
-/// Opens the database, and creates it if `make` is set. Returns `None` if it does not exist and `make` is not
-/// set.
+/// Opens the database, and creates it if `make` is set. Returns `None` if the database does not exist, or is
+/// empty, and `make` is not set.
 fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, DatabaseFault> {
     for _ in 0..MAX_ATTEMPTS {
         match std::fs::symlink_metadata(path) {
@@ -354,7 +355,7 @@ fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Data
     Err(DatabaseFault::Other("its file is exchanged over and over".to_owned()))
 }
 
-/// Connects to the database; `None` if it is empty and `make` is not set.
+/// Connects to the database. Returns `None` if the database is empty and `make` is not set.
 fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, DatabaseFault> {
     // SQLite's mutex is not needed, since this program has its own. No symbolic link is followed, and the
     // path is not interpreted as a URI.
@@ -374,8 +375,8 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
          PRAGMA journal_size_limit = 4194304; PRAGMA checkpoint_fullfsync = ON;",
     )?;
-    // Closing the last connection makes no checkpoint: that would sync, and the next process can read the
-    // log, too.
+    // Closing the last connection makes no checkpoint: a checkpoint would sync, and the next process can read
+    // the log without it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if is_new {
         // The file is made private before SQLite creates the log, because the log gets the file's mode.
@@ -405,9 +406,9 @@ fn check(connection: &Connection) -> Result<bool, DatabaseFault> {
 
 /// Creates the tables, unless another process has created them.
 fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), DatabaseFault> {
-    // The change to WAL needs the database exclusively for a moment. SQLite itself waits for readers, but not
-    // for a process that is about to write: if two processes change the mode, each can hold a lock that the
-    // other needs. So the change is retried here.
+    // The change to WAL needs exclusive access to the database for a moment. SQLite itself waits for readers,
+    // but not for a process that is about to write: if two processes change the mode, each can hold a lock
+    // that the other needs. So this loop retries the change.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));

@@ -1,4 +1,4 @@
-//! Converts a filter, or a path, to an SQL condition.
+//! Converts a [`Filter`] for past edits, or a path, to an SQL condition.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -58,7 +58,7 @@ pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     all.joined()
 }
 
-/// SQL conditions that must all hold. `values` has one value for each `?` in them, in order.
+/// SQL conditions that must all hold. `values` has one value for each `?` in `parts`, in order.
 struct Conditions {
     parts: Vec<String>,
     values: Vec<Value>,

@@ -27,7 +27,8 @@ pub(super) fn forget(
     }
 }
 
-/// Deletes edits, and returns their number.
+/// Deletes all edits or, with a path, the edits of a file or of files below a directory. Returns the number
+/// of deleted edits.
 fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, DatabaseFault> {
     let (filter, parameters) = below(path);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -48,9 +49,9 @@ fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Datab
     Ok(numbers.len() as u64)
 }
 
-/// Makes sure that no page of the database or of the log contains deleted bytes. `secure_delete` has
-/// overwritten the bytes only where they were last. VACUUM rewrites the whole database, and so clears older
-/// copies, too.
+/// Makes sure that no page of the database or of the log contains deleted bytes. SQLite's `secure_delete` has
+/// overwritten the bytes only at their last position in the file. VACUUM rewrites the whole database, and so
+/// clears older copies, too.
 fn scrub(connection: &Connection) -> Result<(), String> {
     connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0));

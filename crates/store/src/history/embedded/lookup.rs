@@ -1,4 +1,4 @@
-//! Looks up past edits.
+//! Looks up past edits, and the secret, in the database.
 
 use std::ops::ControlFlow;
 

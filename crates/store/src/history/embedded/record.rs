@@ -1,4 +1,4 @@
-//! Records edits, and drops the oldest: [`record`].
+//! Records edits in the database, and drops the oldest edits if the bounds require it: [`record`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -23,12 +23,12 @@ const AGE_CHECK_INTERVAL: Duration = Duration::from_hours(1);
 /// dropped. See [`proven`].
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// The maximum number of edits that one call drops because of their age. So the first edit after a long pause
-/// is not delayed.
+/// The maximum number of edits that one call drops because of their age, so that the first edit after a long
+/// pause is not delayed.
 const MAX_AGED: i64 = 64;
 
-/// The maximum number of edits that one call drops after a person has lowered the maximum size. Dropping this
-/// many takes some milliseconds.
+/// The maximum number of edits that one call drops because the history is too large. There can be more only
+/// after a person has lowered the maximum size. Dropping this many edits takes some milliseconds.
 const MAX_BEYOND: i64 = 1024;
 
 /// The overhead of a file's row in bytes.
@@ -42,7 +42,7 @@ const ORIGIN: u64 = 128;
 const INLINE: u64 = 900;
 const PAGE: u64 = 4096;
 
-/// The maximum number of random ids that are tried, if each is already in use. The probability that an id is
+/// The maximum number of random ids that are tried until one is not in use yet. The probability that an id is
 /// in use is 2⁻⁴⁸ for each kept edit.
 const MAX_DRAWS: usize = 8;
 
@@ -81,7 +81,8 @@ impl<'e> EncodedEdit<'e> {
         Ok(Self { edit, files, root_keys, bytes })
     }
 
-    /// Inserts the edit as the one with this number. `upto` is the running total of bytes with this edit.
+    /// Inserts the edit with this number. `upto` is the total number of bytes of all edits up to and
+    /// including this edit. `now` is the time in milliseconds since 1970.
     fn insert(
         &self,
         transaction: &Transaction<'_>,
@@ -133,8 +134,8 @@ impl<'e> EncodedEdit<'e> {
     }
 }
 
-/// Records edits, all or none, and returns the id and the time of each. With `sync`, they are on disk when
-/// this function returns.
+/// Records edits, all or none, and returns the id and the time of each. With `sync`, the edits are on disk
+/// when this function returns.
 pub(super) fn record(
     database: &mut HistoryDatabase,
     settings: &Settings,
@@ -151,8 +152,8 @@ pub(super) fn record(
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGE_CHECK_INTERVAL);
         let Open { connection, .. } = open;
         if sync {
-            // The connection stays at FULL. That is harmless: only recovery asks for `sync`, and later edits
-            // only become slower.
+            // The connection stays at FULL. This is harmless: only recovery sets `sync`, and later edits only
+            // become slower.
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -190,7 +191,8 @@ fn size_on_disk(content: u64) -> u64 {
     ROW + pages
 }
 
-/// Drops the oldest edits, which start within the first `beyond` bytes of the running total in `upto`.
+/// Drops the oldest edits: those that begin before byte `beyond` of the running total that the column `upto`
+/// has. Drops at most [`MAX_BEYOND`] edits.
 fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), DatabaseFault> {
     if beyond <= 0 {
         return Ok(());
@@ -207,9 +209,9 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Databas
     drop_before(transaction, first_kept.min(oldest.saturating_add(MAX_BEYOND)))
 }
 
-/// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from that edit's
-/// time, not from `now`. So if the clock is wrongly set forward, but corrected within [`PROVEN`], no edit is
-/// dropped. If the clock is right, edits are kept at least [`PROVEN`] longer.
+/// Returns the time of the newest edit that is at least [`PROVEN`] old; `None` if there is none. Ages are
+/// measured from that edit's time, not from `now`. So if the clock is wrongly set forward, but corrected
+/// within [`PROVEN`], no edit is dropped. If the clock is right, edits are kept at least [`PROVEN`] longer.
 fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, DatabaseFault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
@@ -218,9 +220,9 @@ fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Databa
     Ok(time)
 }
 
-/// Drops the oldest edits that were made before `time`. Returns whether no more such edits are left. If the
-/// clock was wrong, an edit with a time that is too late also protects the edits after it: these are dropped
-/// only if the history exceeds its maximum size.
+/// Drops the oldest edits that were made before `time` and have a number below `number`, at most [`MAX_AGED`]
+/// of them. Returns whether no more such edits are left. If the clock was wrong, an edit with a time that is
+/// too late also protects the edits after it until the history exceeds its maximum size.
 fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, DatabaseFault> {
     let oldest = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?
@@ -244,7 +246,7 @@ fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Databas
     Ok(())
 }
 
-/// Draws random ids until one can be inserted; at most [`MAX_DRAWS`].
+/// Draws random ids until `insert` accepts one; at most [`MAX_DRAWS`].
 fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, DatabaseFault> {
     let mut tries = 0;
     loop {

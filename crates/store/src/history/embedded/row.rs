@@ -12,11 +12,11 @@ use crate::history::embedded::database::{DatabaseFault, has_table};
 use crate::history::entry::{Entry, EntryFile};
 use crate::os;
 
-/// The columns that [`entry`] reads.
+/// The start of a query for the columns that [`entry`] reads.
 pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
-/// Returns the number and the edit of a row, which has the [`COLUMNS`]. Adds the edit's undo chain to
-/// `chains`.
+/// Returns the number and the edit of a row, which has the columns of [`COLUMNS`]. Adds the edit's undo chain
+/// (the edit, its undos and redos, and so on) to `chains`.
 pub(super) fn entry(
     connection: &Connection,
     row: &Row<'_>,

@@ -1,4 +1,4 @@
-//! Versions of this program that share a database.
+//! Tests that versions of this program can share a database.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
@@ -8,7 +8,7 @@ use crate::history::tests::laws::KeepEdit as _;
 use crate::history::*;
 use crate::state_dir::StateDir;
 
-/// The schema that the first version made, and its way of writing.
+/// The schema and the settings with which the first version creates the database.
 const FIRST: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, tool TEXT NOT NULL, undoes TEXT,
@@ -26,7 +26,7 @@ const FIRST: &str = "
     PRAGMA journal_mode = WAL;
 ";
 
-/// Keeps an edit as the first version does, and drops those before it.
+/// Records an edit as the first version does, and drops the edits with a number below `drop_before`.
 fn record_as_first(connection: &Connection, number: i64, id: &str, drop_before: i64) {
     let edit = "INSERT INTO edit VALUES (?1, ?2, 1000, 'patch_text_file_contents', NULL, 300, 300)";
     connection.execute(edit, (number, id)).unwrap();
@@ -73,13 +73,14 @@ fn older_versions_share_the_database() {
     assert_eq!(history.find(&named, 9, &|_| true).unwrap()[0].id, id);
     let origins = || first.query_row("SELECT count(*) FROM origin", (), |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(origins(), 1);
-    // The edits that the first version drops or forgets also go from the table that it does not know.
+    // When the first version drops or forgets edits, their rows in a table that it does not know are deleted,
+    // too.
     record_as_first(&first, 5, "00000000000c", 4);
     assert_eq!((clients(&history), origins()), (vec![None, None], 0));
     record(&history, Some("zed"));
     first.execute_batch("DELETE FROM edit; DELETE FROM file; VACUUM").unwrap();
     assert_eq!(origins(), 0);
-    // Numbers begin again, and no edit gets the client of another.
+    // The numbers begin again, and no edit gets the client of another edit.
     record_as_first(&first, 1, "00000000000d", 0);
     assert_eq!(clients(&history), [None]);
     record(&history, Some("zed"));

@@ -1,8 +1,9 @@
-//! The laws of every archive. The tests of each include this file beside their `World` and `each`.
+//! Tests that every archive must pass. The tests of each archive include this file, and define `World` and
+//! `each` for it.
 
 use super::*;
 
-/// Keeps edits that undo no other.
+/// Keeps edits that are not undos.
 pub(in crate::history) trait KeepEdit {
     fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept>;
 }
@@ -42,7 +43,8 @@ pub(super) fn all(history: &History) -> Vec<Entry> {
     history.list(None, usize::MAX, &|_| true).unwrap()
 }
 
-/// Otherwise each edit would wait, with its files locked, until all lists have looked at the disk.
+/// If a listing blocked edits, each edit would wait, with its files locked, until all listings have read the
+/// disk.
 #[test]
 fn an_edit_is_kept_while_edits_are_listed() {
     each(|world| {
@@ -62,8 +64,8 @@ fn an_edit_is_kept_while_edits_are_listed() {
     });
 }
 
-/// Any undo of an earlier edit may follow, whether that was undone before or not. A model keeps the state in
-/// which each edit left the files of its chain.
+/// Each edit can be an undo of any earlier edit, whether that edit was undone before or not. A model records
+/// the state in which each edit left the files of its chain.
 #[test]
 fn an_edit_is_in_effect_if_the_files_are_as_it_left_them() {
     each(|world| {
@@ -76,7 +78,7 @@ fn an_edit_is_in_effect_if_the_files_are_as_it_left_them() {
         let mut edits: Vec<(EditId, Option<usize>, usize, bool)> = Vec::new();
         let mut newest_of: Vec<(bool, usize)> = Vec::new();
         for number in 0..150 {
-            // Most are of one chain, so that it becomes long.
+            // Most edits belong to one chain, so that the chain becomes long.
             let undone = (number > 3).then(|| if number % 5 == 0 { random(number) } else { number - 1 });
             let undone = undone.filter(|_| number % 50 != 0);
             let by = by("undo");
@@ -219,7 +221,7 @@ fn it_is_asked_for_by_file_or_directory() {
         let single = history.list(None, 9, &|entry| entry.files.len() == 1).unwrap();
         assert_eq!(single.len(), 5);
         assert_eq!(history.list(None, 0, &|_| true).unwrap(), []);
-        // As many as are wanted, however many others are between them.
+        // The list has `limit` wanted edits, however many other edits are between them.
         let all = all(&history);
         let among = |entry: &Entry, places: &[usize]| places.iter().any(|place| all[*place] == *entry);
         let some = history.list(None, 3, &|entry| among(entry, &[1, 2, 4, 5])).unwrap();
@@ -362,7 +364,7 @@ fn the_edit_that_is_in_the_way_is_found() {
     });
 }
 
-/// An edit that moves one file away and another one here has two rows for the name.
+/// An edit that moves one file away from a name and another file to that name has two rows for the name.
 #[test]
 fn names_that_may_be_other_files_by_now_are_found() {
     each(|world| {
@@ -445,7 +447,8 @@ fn many_at_once_lose_nothing() {
                 let world = &world;
                 scope.spawn(move || {
                     for number in 0..20 {
-                        // The history is opened anew now and then, and at first by all at the same time.
+                        // Each writer opens the history several times, the first time together with the
+                        // others.
                         let history = world.history();
                         for _ in 0..5 {
                             history.record(&small(&format!("/root/{writer}/{number}"))).unwrap();

@@ -27,7 +27,7 @@ struct World {
     settings: Settings,
 }
 
-/// Tests a law.
+/// Runs a test of every archive with a new world.
 fn each(law: impl Fn(World)) {
     law(World::new());
 }
@@ -54,7 +54,7 @@ impl World {
         self.files().iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
 
-    /// Returns the database and what SQLite has beside it.
+    /// Returns the database file and the other files of SQLite.
     fn files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.directory.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
@@ -175,7 +175,7 @@ fn the_oldest_go_when_it_grows_too_large() {
         history.record(&edit(vec![changed("/root/a", "a", "b", &vec![b'x'; size])])).unwrap();
     }
     let kept = all(&history);
-    // The rows have 11 KB on average, and take up 18 KB.
+    // Four edits, one of each size, have 11 KB of undo data together, and take up about 18 KB.
     assert!((200..260).contains(&kept.len()), "{}", kept.len());
     let ids = |entries: &[Entry]| entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
     let newest = history.record(&small("/root/a")).unwrap();
@@ -184,7 +184,7 @@ fn the_oldest_go_when_it_grows_too_large() {
     assert!(ids(&kept).starts_with(&now[1..]), "the newest stay");
     let size = std::fs::metadata(world.path()).unwrap().len();
     assert!(size < (1 << 20) * 5 / 4, "{size}");
-    // After some were forgotten the sums are right again.
+    // After some edits were forgotten, the sums in `upto` are right again.
     history.forget(Some(&at("/root/b"))).unwrap();
     for number in 0..20 {
         history.record(&small(if number % 2 == 0 { "/root/b" } else { "/root/a" })).unwrap();
@@ -202,8 +202,8 @@ fn the_old_go_after_some_days() {
     for _ in 0..100 {
         history.record(&small("/root/a")).unwrap();
     }
-    // The last edit was made a day ago. From that time, 90 edits are a little older than allowed, and the
-    // rest a little younger.
+    // The last edit was made a day ago. At that time, 90 edits were a little older than allowed, and the
+    // others a little younger.
     world.sql(
         "UPDATE edit SET time = time - 31 * 86400000 - 1000 WHERE number <= 90;
          UPDATE edit SET time = time - 31 * 86400000 + 60000 WHERE number > 90;
@@ -219,7 +219,7 @@ fn the_old_go_after_some_days() {
     assert_eq!(world.number("SELECT count(*) FROM file"), 13, "with their files");
 }
 
-/// An edit waits with its files locked while others are dropped.
+/// An edit waits, with its files locked, while old edits are dropped. So each edit drops only some.
 #[test]
 fn a_smaller_bound_of_bytes_is_reached_over_several_edits() {
     let mut world = World::new();
@@ -242,7 +242,8 @@ fn where_the_oldest_is_young_enough_none_is_looked_for_within_the_hour() {
     for _ in 0..100 {
         history.record(&small("/root/a")).unwrap();
     }
-    // They are two days old for the first look, and too old after it; the last is proof of the time.
+    // The edits are two days old at the first search, and too old after it. The last edit proves the current
+    // time.
     world.sql("UPDATE edit SET time = time - 2 * 86400000");
     let history = world.history();
     history.record(&small("/root/a")).unwrap();
@@ -258,7 +259,7 @@ fn a_clock_that_jumps_ages_nothing() {
     const DAY: i64 = 86_400_000;
     let world = World::new();
     let record = |count: usize| {
-        // Each edit is by another process, which checks the ages at once.
+        // Each edit is made by another process, which checks the ages at once.
         for _ in 0..count {
             world.history().record(&small("/root/a")).unwrap();
         }
@@ -270,12 +271,12 @@ fn a_clock_that_jumps_ages_nothing() {
     // The clock goes forward by forty days.
     earlier(0, 40 * DAY);
     assert_eq!(record(5), 15);
-    // It is set right, and days go by.
+    // The clock is set right, and two days pass.
     earlier(0, -40 * DAY);
     assert_eq!(record(5), 20);
     earlier(0, 2 * DAY);
     assert_eq!(record(5), 25);
-    // Forty days go by, and one more, in which there were edits.
+    // Eighty days pass, and after some edits one more.
     earlier(0, 80 * DAY);
     assert_eq!(record(5), 30);
     earlier(0, DAY);
@@ -369,7 +370,7 @@ fn a_database_of_another_program_is_not_written_to() {
         "CREATE TABLE other (x)",
         "PRAGMA application_id = 7",
         "PRAGMA user_version = 1",
-        // This program's, in a form that it never wrote.
+        // This program's id, with a version that this program never wrote.
         "PRAGMA application_id = 0x6d746568; PRAGMA user_version = -1",
     ] {
         let world = World::new();
@@ -397,7 +398,7 @@ fn a_damaged_database_costs_no_more_than_the_history() {
     for page in 0..whole.len() / 4096 {
         let mut file = std::fs::File::create(world.path()).unwrap();
         file.write_all(&whole).unwrap();
-        // The head of the database itself is spared.
+        // The header of the database itself is not damaged.
         file.seek(std::io::SeekFrom::Start((page * 4096 + if page == 0 { 100 } else { 0 }) as u64)).unwrap();
         file.write_all(&[0xa5; 2048]).unwrap();
         drop(file);
@@ -463,7 +464,7 @@ fn a_database_that_was_removed_is_made_anew() {
         }
         assert_eq!(all(&one), []);
     }
-    // The directory is removed, too. Then the history has no place until the directory is there again.
+    // The directory is removed, too. Then no edit can be kept until the directory exists again.
     std::fs::remove_dir_all(world.directory.path()).unwrap();
     unavailable(one.record(&small("/root/a")));
     std::fs::create_dir(world.directory.path()).unwrap();

@@ -1,15 +1,16 @@
 //! Defines [`Dir`], the handle of a directory. It wraps cap-std's handle, and replaces the operations for
 //! which cap-std uses a path.
 //!
-//! For these operations, cap-std takes the path of the handle, removes `\\?\`, and joins the name. That has
-//! two faults. What remains of `\\?\UNC\server\share` is a relative path, so no operation would work in a
-//! share. And in what remains of any other path, Win32 drops dots and spaces at the end of names. Here, the
-//! path keeps its prefix. The path is the handle's own at that moment. As long as the handle is open, the
-//! directory can be neither renamed nor removed, since the handle's share mode does not allow that.
+//! For these operations, cap-std takes the path of the handle, removes `\\?\`, and joins the name. This has
+//! two faults. Without the prefix, `\\?\UNC\server\share` is a relative path, so no operation would work in a
+//! share. And in any other path without the prefix, Win32 drops dots and spaces at the end of names. Here,
+//! the path keeps its prefix. Each operation uses the path that the directory has at that moment. As long as
+//! the handle is open, the directory can be neither renamed nor removed, since the handle's share mode does
+//! not allow that.
 //!
-//! The handles of roots (`open_root`) and of directories that are only listed (`open_to_list`) do allow
-//! renaming and removal, so that other programs can work there. Such handles are not used for operations by a
-//! path. An edit in a root opens a separate handle (`hold`).
+//! The handles of roots, the directories that the server serves (`open_root`), and of directories that are
+//! only listed (`open_to_list`) do allow renaming and removal, so that other programs can work there.
+//! Operations that use a path never use such a handle. An edit in a root opens a separate handle (`hold`).
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -65,7 +65,7 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
 ///
 /// Each returned number has 64 bits, as on other systems. The upper half of the file ID, which is zero except
 /// on ReFS, is mixed into the serial number. Two files on one volume still have different keys. Files on
-/// different volumes almost certainly have, too, because serial numbers are random.
+/// different volumes almost certainly have different keys, too, because serial numbers are random.
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
@@ -115,8 +115,8 @@ pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     Ok(Identity { device, inode, size, mtime, ctime, born: None })
 }
 
-/// Whether file IDs on the directory's volume last. They do if a file can be opened by its ID, as on NTFS and
-/// `ReFS`. On FAT, the ID is the position of the directory entry, which a rename can change.
+/// Whether a file on the directory's volume keeps its file ID. That is so if a file can be opened by its ID,
+/// as on NTFS and `ReFS`. On FAT, the ID is the position of the directory entry, which a rename can change.
 #[expect(unsafe_code, reason = "std does not return the features of a volume")]
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     // FILE_SUPPORTS_OPEN_BY_FILE_ID of winnt.h.
@@ -164,7 +164,7 @@ fn open_path_to_query(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-// Metadata do not have the key; see `key_at`.
+// Std's metadata does not have the key; `key_at` returns it.
 pub(crate) fn key_of(_: &Metadata) -> Option<(u64, u64)> {
     None
 }

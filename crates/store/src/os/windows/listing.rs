@@ -1,5 +1,6 @@
-//! Opens and reads the directories and files of a walk. Everything is opened relative to the handle of its
-//! directory. So other programs can rename and remove the directories meanwhile.
+//! Opens and reads the directories and files of a walk through a directory tree. Everything is opened
+//! relative to the handle of its directory. So other programs can rename and remove the directories
+//! meanwhile.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,5 +1,5 @@
-//! Takes locks that behave like flock(2): they exclude other locks, but prevent nobody from reading or
-//! writing.
+//! Takes locks that behave like those of flock(2): a lock excludes other locks, but prevents nobody from
+//! reading or writing.
 
 use std::fs::{File, TryLockError};
 use std::io;

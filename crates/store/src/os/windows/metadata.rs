@@ -48,7 +48,8 @@ const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
 /// descriptor, in words of 8 bytes.
 const MAX_WORDS: usize = 256 * 1024;
 
-/// Copies the metadata of `old` to `new`, whose bytes are complete. Returns what `new` could not get.
+/// Copies the metadata of `old` to `new`, whose bytes are complete. Returns the parts that `new` could not
+/// get.
 pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
     let part = |what, access| keep_security(old, new, what, access).is_err();
     // The owner comes last: a process that has given a file away is not allowed to change it any more.
@@ -68,7 +69,7 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     Lost::default()
 }
 
-/// Makes `new` compressed or not, as `old` is.
+/// Compresses `new` on disk, or not, as `old` is.
 #[expect(unsafe_code, reason = "std has no such call")]
 fn keep_compression(old: &File, new: &File) -> io::Result<()> {
     let is_compressed =
@@ -268,7 +269,7 @@ fn of_status(status: NTSTATUS) -> io::Error {
     }
 }
 
-/// Copies all streams except the main one, which every program reads.
+/// Copies all streams of a file except the main stream, which holds the file's content.
 fn keep_streams(old: &File, new: &File) -> io::Result<()> {
     let names = streams_of(old)?;
     if names.is_empty() {
@@ -307,8 +308,8 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the names of all streams of a file except the main one, each as `:name:$DATA`; none if the file
-/// system has only the main one.
+/// Returns the names of all streams of a file except the main stream, each as `:name:$DATA`. The result is
+/// empty if the file system has only main streams.
 #[expect(unsafe_code, reason = "std knows nothing of streams")]
 pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
     /// The offset of the name in an entry. Before it come the offset of the next entry and the length of the

@@ -1,5 +1,5 @@
-//! Implements the operations for Windows, with a source file for each subject. The functions are documented
-//! in the files of Unix.
+//! Implements the operations for Windows, with a source file for each subject. The files of Unix and Linux
+//! document the functions.
 
 mod base;
 pub(super) mod dir;

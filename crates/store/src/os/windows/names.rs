@@ -56,7 +56,7 @@ pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     opened
 }
 
-// Other programs can rename and remove a root while the server uses it.
+// std shares the handle with all programs, so they can rename and remove a root while the server uses it.
 pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
     let directory = File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?;
     let is_directory = directory.metadata()?.is_dir();
@@ -77,7 +77,7 @@ fn open_for_attributes(path: &Path, flags: u32) -> io::Result<File> {
         .open(path)
 }
 
-/// Returns the numbers of the volume and of an open file or directory, by the same function as for roots.
+/// Returns the key of an open file or directory, by the function that returns the keys of roots, too.
 fn key_of_opened(file: File) -> Option<(u64, u64)> {
     key_of_directory(&Dir::from_std_file(file)).ok()
 }
@@ -135,7 +135,7 @@ pub(crate) fn verbatim(path: &Path) -> PathBuf {
 }
 
 /// Returns the last name of a path as its directory lists it: in the letter case in which it is stored, and
-/// never as a short name.
+/// never as a short name. Returns `None` if the name cannot be looked up.
 #[expect(unsafe_code, reason = "std lists whole directories only")]
 fn listed_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;

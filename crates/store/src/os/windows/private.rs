@@ -1,5 +1,5 @@
-//! Reads and sets the owner and the access list of a file, in the notation SDDL, and creates directories with
-//! their own list. `state_dir/access_list` interprets the lists.
+//! Reads the owner and the access list of a file, in the notation SDDL; sets access lists; and creates
+//! directories with an access list of their own. `state_dir/access_list` interprets the lists.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,7 +25,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use crate::os::windows::names::verbatim;
 
-/// The maximum number of attempts to read a list that changes meanwhile.
+/// The maximum number of retries if another process changes an access list meanwhile.
 const MAX_CHANGES: usize = 100;
 
 /// Memory that the system allocated for this process; it is freed with the value.
@@ -75,21 +75,21 @@ pub(crate) fn own_user() -> io::Result<String> {
     let text = Local(text.cast());
     // SAFETY: a string that ends in a zero, and lives as long as `text`.
     let sid = unsafe { string_at(text.0.cast()) };
-    // For some users, lists have letters instead of an identifier. So the form is read from a list with this
-    // owner.
+    // For some users, SDDL has letters instead of an identifier. So this function converts the identifier to
+    // a descriptor with this owner, and back to SDDL.
     let list = described(&Described::read(&format!("O:{sid}"))?, OWNER_SECURITY_INFORMATION)?;
     Ok(list.strip_prefix("O:").unwrap_or(&sid).to_owned())
 }
 
-/// Returns the owner and the access list of the file at a path. In the notation of the path that is used
-/// here, a link is not followed.
+/// Returns the owner and the access list of the file at a path. A link is not followed, because the path gets
+/// the prefix `\\?\`.
 pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     let what = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
     described(&at_rest(|| descriptor_of(path, what))?, what)
 }
 
-/// Repeats a call about a list while the error says that a buffer was too small. The system queries the
-/// length first, and another process can set a longer list before the list is copied.
+/// Repeats a call that reads or sets an access list while the error says that a buffer was too small. The
+/// system queries the length first, and another process can set a longer list before the list is copied.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
     for _ in 0..MAX_CHANGES {
@@ -122,8 +122,8 @@ fn descriptor_of(path: &Path, what: u32) -> io::Result<Described> {
     if error == ERROR_SUCCESS { Ok(Described(Local(descriptor))) } else { Err(error_of(error)) }
 }
 
-/// Gives a directory an access list. The list inherits nothing from the directory above, and the entries in
-/// the directory inherit the list.
+/// Gives a directory an access list. The list inherits nothing from the parent directory. The files and
+/// directories below the directory inherit the list.
 #[expect(unsafe_code, reason = "std knows no access lists")]
 pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
     let described = Described::read(list)?;
@@ -154,9 +154,9 @@ pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
         };
         if error == ERROR_SUCCESS { Ok(()) } else { Err(error_of(error)) }
     })?;
-    // The call above has handed the list down to the entries in the directory. But Wine adds entries from the
-    // directory above, although these must not be inherited. So the list is set again. SAFETY: the path ends
-    // in a zero, and the descriptor outlives the call.
+    // The call above has also passed the list on to the files and directories below. But Wine adds entries of
+    // the parent directory's list, although the list must not inherit any. So the list is set again. SAFETY:
+    // the path ends in a zero, and the descriptor outlives the call.
     let done = unsafe { SetFileSecurityW(wide.as_ptr(), what, described.0.0) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -197,7 +197,7 @@ impl Described {
     }
 }
 
-/// Returns these parts of a descriptor as text.
+/// Returns the parts of a descriptor that `what` selects, in SDDL.
 #[expect(unsafe_code, reason = "std knows no access lists")]
 fn described(descriptor: &Described, what: u32) -> io::Result<String> {
     let mut text = ptr::null_mut();

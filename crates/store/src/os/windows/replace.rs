@@ -1,4 +1,5 @@
-//! Checks whether a file can be replaced, which depends on how other programs have opened it.
+//! Checks whether a file can be replaced, which depends on how other programs have opened it, and renames
+//! files without replacing others.
 
 use std::fs::File;
 use std::io;
@@ -25,14 +26,14 @@ pub(in crate::os) fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
     number.is_some_and(|number| numbers.contains(&number))
 }
 
-// Handles of this process cause this error, too. A file that a program has mapped can be neither truncated
+// Handles of this process cause these errors, too. A file that a program has mapped can be neither truncated
 // nor replaced.
 pub(crate) fn is_held_open(error: &io::Error) -> bool {
     is_one_of(error, &[ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION, ERROR_USER_MAPPED_FILE])
 }
 
 // Where renames have no POSIX semantics (FAT, exFAT, shares), the rename of an open file also fails with
-// "access denied". Here, the file is always open: this process has it open for its lock.
+// "access denied". The file is always open when it is renamed here, because this process holds a lock on it.
 pub(crate) fn keeps_its_name(error: &io::Error) -> bool {
     let lacks =
         [ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED];

@@ -1,5 +1,5 @@
-//! The secret that admits a browser. A browser gets it once, in exchange for the code in the link. After that
-//! the link is no longer valid.
+//! The secret that admits a browser. A browser gets the secret in exchange for the code in the link. The link
+//! works only once.
 
 use std::fmt::Write as _;
 use std::io;

@@ -17,7 +17,7 @@ pub(super) fn is_anothers(_: SocketAddr, _: SocketAddr) -> bool {
     false
 }
 
-/// Returns the user of the client's end, as `/proc/net/tcp` lists the user (`proc_pid_net(5)`); `None` if the
+/// Returns the user id of the connection's client from `/proc/net/tcp` (`proc_pid_net(5)`); `None` if the
 /// connection is not listed, for instance because it is in another network namespace.
 #[cfg(target_os = "linux")]
 fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
@@ -27,8 +27,8 @@ fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     listed(&table, client, server)
 }
 
-/// Finds the user of a connection in the table. The table lists both ends; in the row of the client's end,
-/// the local address is the client's.
+/// Finds the user id of a connection's client in the table. The table lists both ends; in the row of the
+/// client's end, the local address is the client's.
 #[cfg(target_os = "linux")]
 fn listed(table: &str, client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let (client, server) = (spelled(client), spelled(server));

@@ -31,8 +31,8 @@ const INTAKE: u32 = 4 << 10;
 const THREADS: usize = 8;
 /// The maximum number of ports that are tried to find one that is free at 127.0.0.1 and `::1`.
 const PORTS: usize = 20;
-/// The time for which an ending process waits for requests in work. An edit that this process cannot finish
-/// in time is finished or undone by the next start of the program.
+/// The time for which an ending process waits for requests in work. If this process cannot finish an edit in
+/// time, the next start of the program finishes or undoes the edit.
 const LAST: Duration = Duration::from_secs(30);
 
 /// The listening sockets of the page, and the keys that admit a browser.
@@ -55,7 +55,7 @@ impl PageListener {
 /// The reason why the server of the page has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndReason {
-    /// A signal ended the process.
+    /// A signal asked the process to end.
     Told,
     /// No page was open for some time.
     Left,
@@ -73,7 +73,7 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
             Ok(second) => listeners.push(second),
             // Another port is tried: a browser could take the program that listens at this port of `::1` for
-            // this one.
+            // this server.
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 last = Some(error);
                 continue;
