@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use mcp_text_editor::cli::confine::confine;
+use mcp_text_editor::cli::workspace::confine;
 use mcp_text_editor::cli::{self, workspace};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::{ExtraCall, ExtraTools, Server};

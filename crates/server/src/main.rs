@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use mcp_text_editor::cli::call::CallError;
 use mcp_text_editor::cli::cluster::SharedOptions;
-use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::install::environment::Environment;
 use mcp_text_editor::cli::install::{InstallError, InstallRequest};
+use mcp_text_editor::cli::workspace::confine;
 use mcp_text_editor::cli::{
-    self, Action, by_hand, call, doctor, documents, history, install, log, terminal, tools, workspace,
+    self, Action, by_hand, call, doctor, documents, history, install, terminal, workspace,
 };
 use mcp_text_editor::config::{LogFormat, StateOptions};
 use mcp_text_editor::context::Context;
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         Ok(command) => command,
         Err(message) => return complain(&message, 2),
     };
-    log::start(command.log_level, command.log_format);
+    terminal::start(command.log_level, command.log_format);
     run(command).unwrap_or_else(|error| complain(&format!("{error:#}"), 1))
 }
 
@@ -95,11 +95,11 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {
-            out.write_all(tools::markdown().as_bytes())?;
+            out.write_all(call::markdown().as_bytes())?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Tools { markdown: false } => {
-            writeln!(out, "{}", tools::listing(&server(workspace))?)?;
+            writeln!(out, "{}", call::listing(&server(workspace))?)?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Document(document) => {

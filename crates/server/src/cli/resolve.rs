@@ -14,10 +14,10 @@ use mcp_text_editor_store::{
 use super::args::{Arguments, DurabilityOption, InstallArguments, Mode, Subcommands, TypedOption};
 use super::cluster::{SharedOptions, TypedShared};
 use super::documents::CommandDocument;
-use super::here::{absolute, current_dir, std_current_dir};
 use super::history::{HistoryAction, history_action, undo_action};
 use super::install::clients::Client;
 use super::install::{InstallRequest, Target, entry};
+use super::terminal::{absolute, current_dir, std_current_dir};
 use super::{by_hand, cluster, http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;

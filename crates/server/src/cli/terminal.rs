@@ -1,10 +1,20 @@
 //! Writes output that people see. A terminal obeys control characters, so foreign text is escaped before it
 //! is written: paths, content of configurations and files, the output of another program.
+//!
+//! Starts the log.
+//!
+//! Returns the directory in which the process was started, and makes typed paths absolute with it.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};
+use std::path::PathBuf;
+
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::arguments::beginning;
+use crate::config::{LogFormat, LogLevel};
 use crate::render::escape::{on_lines, on_one_line};
 
 /// The maximum number of characters of a message, because it can repeat a text of any length.
@@ -84,4 +94,48 @@ impl Write for Log {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
+}
+
+/// Starts the log on standard error, since standard output belongs to the protocol.
+///
+/// No text of a file may get into the log. The SDK logs whole requests at the levels below *warn*, so these
+/// levels are never switched on for the SDK. A panic is logged only with its place in the source. The SDK's
+/// warnings are about requests that it has answered with an error; they are logged only if the level is
+/// *info*, *debug* or *trace*.
+pub fn start(level: LogLevel, format: LogFormat) {
+    let level = match level {
+        LogLevel::Off => LevelFilter::OFF,
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let sdk = if level > LevelFilter::WARN { LevelFilter::WARN } else { level.min(LevelFilter::ERROR) };
+    let targets = Targets::new().with_default(level).with_target("rmcp", sdk);
+    let log = tracing_subscriber::registry().with(targets);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| Log(io::stderr())).with_ansi(false);
+    match format {
+        LogFormat::Text => log.with(lines).init(),
+        LogFormat::Json => log.with(lines.json().flatten_event(true)).init(),
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "panic");
+    }));
+}
+
+/// Returns the current directory.
+pub fn current_dir() -> Result<PathBuf, String> {
+    std_current_dir().map_err(|error| format!("the current directory cannot be read: {error}"))
+}
+
+/// Makes a path absolute. Its `.` and `..` stay.
+pub(super) fn absolute(path: PathBuf) -> Result<PathBuf, String> {
+    if path.is_absolute() { Ok(path) } else { Ok(current_dir()?.join(path)) }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this module makes paths absolute, once, for all others")]
+pub(super) fn std_current_dir() -> std::io::Result<PathBuf> {
+    std::env::current_dir()
 }

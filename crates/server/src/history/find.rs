@@ -8,8 +8,8 @@ use mcp_text_editor_store::{EditFilter, EditId, Entry, EntryFile, NotKept, Works
 use serde_json::{Map, Value, json};
 
 use super::past::{BoxedProblem, LOOKED_AT, Past};
+use crate::render::escape::shown;
 use crate::render::past as words;
-use crate::render::paths::shown;
 use crate::render::story::row;
 
 /// The maximum number of edits, with their diffs, that are in memory at once.

@@ -3,14 +3,13 @@
 //! Each answer for a page is the JSON that `view/src/story.ts` reads. An error is a
 //! [`Problem`](crate::problem::Problem), worded for a person.
 
-mod compare;
 mod find;
 mod past;
 pub mod series;
 mod take_back;
 
-pub use self::compare::{difference, lines, states};
 pub use self::find::{EditQuery, list};
 pub(crate) use self::past::of_entry;
 pub use self::past::{BoxedProblem, Past, newest, page, show};
+pub use self::past::{difference, lines, states};
 pub use self::take_back::{TakeBack, TakenBack, Which, take_back};

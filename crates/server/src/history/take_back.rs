@@ -9,10 +9,9 @@ use super::find::{EditQuery, find};
 use super::past::{BoxedProblem, Past, of_entry};
 use super::series::{self, SeriesError, SeriesPlan, SeriesStep};
 use crate::problem::{Failure, Problem};
-use crate::render::past as words;
-use crate::render::paths::shown;
-use crate::render::story;
-use crate::render::turned::turned;
+use crate::render::escape::shown;
+use crate::render::past::turned;
+use crate::render::{past as words, story};
 use crate::tool_id::ToolId;
 
 /// The maximum number of edits that are taken back at once.

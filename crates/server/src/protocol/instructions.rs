@@ -5,8 +5,7 @@
 use mcp_text_editor_store::Workspace;
 
 use crate::render::directories;
-use crate::render::escape::on_one_line;
-use crate::render::paths::namable;
+use crate::render::escape::{namable, on_one_line};
 use crate::tool_id::ToolId;
 
 /// The number of characters that some clients show.

@@ -11,9 +11,8 @@ use mcp_text_editor_store::{
 };
 use serde_json::{Value, json};
 
-use super::escape::{on_one_line, path_by_itself};
+use super::escape::{on_one_line, path_by_itself, shown};
 use super::explain::{self, Call, CalledFile};
-use super::paths::shown;
 use crate::clients::{Capacity, most};
 use crate::config::ToolSet;
 use crate::problem::{Code, Later, Problem, UndoConflict};

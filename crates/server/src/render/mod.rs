@@ -12,19 +12,14 @@ pub mod explain;
 pub mod history;
 pub mod layout;
 pub(crate) mod limits;
-pub(crate) mod list;
 pub(crate) mod page;
 pub(crate) mod past;
-pub(crate) mod paths;
-pub(crate) mod privacy;
 pub mod read;
 pub(crate) mod replace;
 pub(crate) mod search;
 pub mod shell;
-mod skipped;
 mod slips;
 pub(crate) mod story;
-pub(crate) mod turned;
 
 #[cfg(test)]
 mod tests;

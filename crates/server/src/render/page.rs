@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use mcp_text_editor_store::{SearchEnd, SearchSummary, SkipCause};
 use serde_json::{Value, json};
 
+use super::directories;
 use super::escape::json_text;
 use super::limits::value;
-use super::skipped;
 use crate::clients::{Capacity, lines};
 use crate::config::Output;
 use crate::context::Reply;
@@ -51,7 +51,7 @@ impl Findings {
 
     /// Tells whether the reply names files that were left out for this cause.
     fn tells(self, cause: SkipCause) -> bool {
-        self == Self::Hits || !skipped::is_listed(cause)
+        self == Self::Hits || !directories::is_listed(cause)
     }
 }
 
@@ -186,7 +186,7 @@ impl Page {
                         "[not all was looked at: the time was over, and the limit `call-seconds` is {time}; name fewer directories]"
                     );
                 }
-                skipped::tell(&done.skipped, tells, is_empty, text);
+                directories::tell(&done.skipped, tells, is_empty, text);
                 Reply { text: text.trim_end_matches('\n').to_owned(), structured: None, story: None }
             }
             Output::Json => {
@@ -199,7 +199,7 @@ impl Page {
                     if let Some(next) = next {
                         object.insert("next_offset".to_owned(), json!(next));
                     }
-                    if let Some(skipped) = skipped::json(&done.skipped, tells) {
+                    if let Some(skipped) = directories::json(&done.skipped, tells) {
                         object.insert("skipped".to_owned(), skipped);
                     }
                 }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use mcp_text_editor_store::{Edited, Replacements};
 use serde_json::{Map, Value, json};
 
+use super::directories;
 use super::edit::{Hashes, as_much_of, joined};
 use super::escape::json_text;
-use super::skipped;
 use crate::clients::{Capacity, most};
 
 /// The number of files whose diffs are shown.
@@ -27,7 +27,7 @@ pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
     for warning in joined(&done.outcome, |file| name(done, file), |_| true) {
         let _ = writeln!(out, "[{warning}]");
     }
-    skipped::tell(&done.skipped, |_| true, places == 0, &mut out);
+    directories::tell(&done.skipped, |_| true, places == 0, &mut out);
     let found = match (places, done.searched) {
         (0, 1) => "no place in the file that was searched".to_owned(),
         (0, searched) => format!("no place in the {searched} files that were searched"),
@@ -77,7 +77,7 @@ fn reply(done: &Replacements, is_count: bool, hashes: Hashes, files: usize, capa
     if all > files {
         object.insert("files_not_shown".to_owned(), json!(all - files));
     }
-    object.extend(skipped::json(&done.skipped, |_| true).map(|skipped| ("skipped".to_owned(), skipped)));
+    object.extend(directories::json(&done.skipped, |_| true).map(|skipped| ("skipped".to_owned(), skipped)));
     if is_count {
         object.insert("expected_replacements".to_owned(), json!(done.places()));
     }

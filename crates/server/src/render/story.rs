@@ -15,10 +15,9 @@ use mcp_text_editor_store::{Became, ChangeKind, Edited, Entry, EntryFile, Outcom
 use serde_json::{Map, Value, json};
 
 use super::edit::words;
+use super::escape::shown;
 use super::history::{HistoryRow, kind, rows, time};
-use super::paths::shown;
-use super::shell::line::changed_line;
-use super::shell::stat::{Counts, sum};
+use super::shell::stat::{Counts, changed_line, sum};
 use crate::context::SHOWN;
 use crate::problem::{Failure, Problem};
 use crate::tool_id::ToolId;

@@ -10,8 +10,7 @@ use mcp_text_editor_store::{Change, Control, EditProblem, FileEdit, ReadFile, Re
 use serde_json::{Map, Value};
 
 use super::edit::edit_files;
-use super::reply::{call, cancelled, failure};
-use super::tool::{Tool, hashed_range, position};
+use super::tool::{Tool, call, cancelled, failure, hashed_range, position};
 use crate::arguments::vocabulary::{
     AFTER, BEFORE, COPIES, DRY_RUN, ENCODING, END, FILE_HASH, FROM, MOVE, RANGE_HASH, START, TO, TO_ENCODING,
 };

@@ -8,8 +8,7 @@ use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 use mcp_text_editor_store::{Change, EditProblem, Edited, FileEdit, Reason};
 use serde_json::{Map, Value};
 
-use super::reply::{call, edit_reply, failure};
-use super::tool::Tool;
+use super::tool::{Tool, call, edit_reply, failure};
 use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};

@@ -8,8 +8,7 @@ use mcp_text_editor_store::{
 };
 use serde_json::{Map, Value};
 
-use super::reply::{call, failure, hashes, json_reply, story_of};
-use super::tool::Tool;
+use super::tool::{Tool, call, failure, hashes, json_reply, story_of};
 use crate::arguments::vocabulary::{
     CONTEXT, CONTEXT_AFTER, CONTEXT_BEFORE, DEPTH, ENCODING, EXPECTED_REPLACEMENTS, GLOB, HASHES,
     IGNORE_CASE, INCLUDE_IGNORED, LINE_COUNTS, LITERAL, MAX_RESULTS, MULTILINE, OFFSET, PATH, PATHS, PATTERN,
@@ -20,10 +19,10 @@ use crate::config::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::limits::Limit;
 use crate::problem::{Failure, Problem};
-use crate::render::explain::{self, CalledFile, find};
+use crate::render::explain::{self, CalledFile, edit};
 use crate::render::page::{Findings, Page};
 use crate::render::search::Hits;
-use crate::render::{list as entries, replace as words};
+use crate::render::{replace as words, search as entries};
 use crate::tool_id::ToolId;
 
 /// `search_text_files`: finds text in files.
@@ -132,7 +131,7 @@ fn search(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Res
     let done = context.workspace.search(&search, &mut sink, control).map_err(|error| {
         let call = call(context, tool, paths.len() > 1, cancel);
         let PatternSearch { glob, encoding, .. } = &request.search;
-        failure(context, tool, find::problems(call, &paths, glob, encoding.as_deref(), &error))
+        failure(context, tool, edit::problems(call, &paths, glob, encoding.as_deref(), &error))
     })?;
     Ok(hits.page.finish(&done, &config.limits))
 }
@@ -199,7 +198,7 @@ fn replace(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Re
         let encoding = request.search.encoding.as_deref();
         let problems = match &error {
             ReplaceError::Search(error) => {
-                find::problems(call, &paths, &request.search.glob, encoding, error)
+                edit::problems(call, &paths, &request.search.glob, encoding, error)
             }
             ReplaceError::TooManyFiles { .. } => {
                 vec![explain::too_many_hits(call.limits, Limit::Files, "`pattern` is found in more files")]
@@ -367,7 +366,7 @@ fn list(context: &Context, values: Map<String, Value>, cancel: &Cancel) -> Resul
     let done = context.workspace.list(&list, &mut sink, control).map_err(|error| {
         let paths: Vec<&str> = request.path.iter().map(String::as_str).collect();
         let call = call(context, tool, false, cancel);
-        failure(context, tool, find::problems(call, &paths, &request.glob, None, &error))
+        failure(context, tool, edit::problems(call, &paths, &request.glob, None, &error))
     })?;
     Ok(page.finish(&done, &config.limits))
 }

@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Edited, UndoError};
 use serde_json::{Map, Value, json};
 
-use super::reply::{call, cancelled, edit_reply, failure, json_reply};
-use super::tool::Tool;
+use super::tool::{Tool, call, cancelled, edit_reply, failure, json_reply};
 use crate::arguments::vocabulary::{DRY_RUN, EDIT_ID, FILE_PATH, LIMIT};
 use crate::arguments::{Fields, Notes, Object};
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
-use crate::render::explain;
-use crate::render::history as words;
+use crate::render::{explain, history as words};
 use crate::tool_id::ToolId;
 
 /// `list_text_file_edits`: lists the edits that were made through this server.

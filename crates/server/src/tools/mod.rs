@@ -8,8 +8,6 @@ pub mod history;
 pub mod one_file;
 pub mod patch;
 pub mod read;
-mod reply;
-mod schemas;
 mod tool;
 mod views;
 

@@ -5,8 +5,7 @@ use mcp_text_editor_core::show::{Shown, show};
 use mcp_text_editor_store::{Control, Document, ReadError, ReadFault, ReadFile as NamedFile};
 use serde_json::{Map, Value};
 
-use super::reply::{call, cancelled, failure};
-use super::tool::{Tool, end_of};
+use super::tool::{Tool, call, cancelled, end_of, failure};
 use crate::arguments::vocabulary::{
     ENCODING, END, FILE_PATH, FILES, FROM_CHAR, LINE_END, LINE_NUMBERS, LINE_START, RANGES, START, TEXT,
 };

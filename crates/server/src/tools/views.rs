@@ -13,14 +13,12 @@ use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Entry, NotKept};
 use serde_json::{Map, Value, json};
 
 use super::history::{UndoRequest, undo};
-use super::reply::{Capabilities, can_undo, failure, of_past_edit};
-use super::schemas;
-use super::tool::Run;
+use super::tool;
+use super::tool::{Capabilities, Run, can_undo, failure, of_past_edit};
 use crate::config::ToolSet;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Code, Failure, Problem};
-use crate::render::history as words;
-use crate::render::story;
+use crate::render::{history as words, story};
 use crate::tool_id::ToolId;
 
 /// A tool for views: its description and its function.
@@ -42,7 +40,7 @@ impl AppTool {
     /// Returns the schema of its arguments.
     #[must_use]
     pub fn arguments(&self) -> Map<String, Value> {
-        schemas::of(self.name)
+        tool::of(self.name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tests of `tools/list`, and of its schemas, which every client must accept.
 
-use mcp_text_editor::cli::tools as listing;
+use mcp_text_editor::cli::call as listing;
 use mcp_text_editor::config::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;

@@ -11,7 +11,7 @@ use mcp_text_editor_store::WorkspaceBuilder;
 
 use super::typed::{NotShared, TypedShared};
 use crate::cli::doctor::database;
-use crate::cli::here::absolute;
+use crate::cli::terminal::absolute;
 use crate::protocol::measure;
 
 /// The URL of the shared database, and the names that directories have on all machines.

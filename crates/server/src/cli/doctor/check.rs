@@ -1,17 +1,29 @@
 //! Finds the faults of an entry by reading it. [`start`] tries the command that the entry names.
+//!
+//! Judges an entry that leads to a server over HTTP, by a session with that server. Follows no redirects.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
+use std::time::Duration;
 
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION};
+use hyper::{Method, Request, Response, Uri};
+use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, timeout_at};
 
-use super::remote;
-use super::report::{Report, ServerEntry};
-use super::start::start;
-use crate::cli::install::clients::{Client, Item, NAME, STATE_VARIABLES, ToolSearch};
+use super::report::{Fault, Report, ServerEntry, fault};
+use super::start::{Connection, REVISION, SessionAnswers, converse, start, text_at};
+use crate::cli::install::clients::{Client, Item, NAME, STATE_VARIABLES, TokenForm, ToolSearch};
 use crate::cli::install::entry::{EntryServer, Words};
-use crate::cli::install::http::RemoteEntry;
+use crate::cli::install::http::{HeaderText, RemoteEntry, Unknown, value};
 use crate::cli::install::{Syntax, at, is_there, other_entries};
 
 /// Checks our entry, and entries under other names for servers with the same tools. `None` if there is
@@ -49,7 +61,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     let mut report = Report::default();
     let remote = RemoteEntry::of(client, there);
     let again = &match &remote {
-        Some(remote) => remote::again(entry, &remote.shown(), remote),
+        Some(remote) => again(entry, &remote.shown(), remote),
         None => entry.again(),
     };
     let words = Client::words(there).unwrap_or_default();
@@ -76,7 +88,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     }
     if let Some(remote) = remote {
         report.notes.push(format!("leads to {}", remote.shown()));
-        report.add(remote::ask(entry, &remote).unwrap_or_else(Report::from));
+        report.add(ask(entry, &remote).unwrap_or_else(Report::from));
     } else {
         let variables = variables(entry, there);
         for name in STATE_VARIABLES {
@@ -224,4 +236,301 @@ fn is_trusted(entry: &ServerEntry<'_>) -> bool {
         }
         _ => true,
     }
+}
+
+/// The name that this server gives itself.
+const OWN: &str = env!("CARGO_PKG_NAME");
+
+/// Opens a session with the server at the URL of an entry, unless the entry belongs to a project that is not
+/// trusted. The error says what is wrong. Other modules check the other members of the entry.
+pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<Report, Fault> {
+    let program = entry.client.program;
+    if entry.is_project() && !entry.is_trusted {
+        return Err(fault(
+            "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent",
+            entry.trusting(),
+        ));
+    }
+    if remote.is_sse {
+        return Err(fault(
+            format!("it is for the transport SSE, as {program} reads it, which this server does not speak"),
+            again(entry, &remote.shown(), remote),
+        ));
+    }
+    let texts = remote.headers.iter().map(|(_, text)| *text).chain([HeaderText::Text(remote.url)]);
+    let known = texts.map(|text| value(entry.client, text, &entry.env.variables)).collect();
+    let mut known: Vec<String> = match known {
+        Ok(known) => known,
+        Err(Unknown::Asked) => {
+            return Ok(Report::unasked(format!("nobody is asked there: {program} has the token")));
+        }
+        Err(Unknown::Unset(name)) => {
+            return Err(fault(
+                format!("it wants the variable {name}, which is not set here"),
+                format!(
+                    "export {name}=… where {program} is started; it is the token that the server has in --token-file"
+                ),
+            ));
+        }
+    };
+    let url = known.pop().unwrap_or_default();
+    let mut headers = Vec::new();
+    for ((name, _), value) in remote.headers.iter().zip(&known) {
+        let header = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value));
+        let (Ok(header), Ok(value)) = header else {
+            let problem = format!("its header {name} cannot be sent: it holds a character that none may");
+            return Err(fault(problem, "take it out, or mend it"));
+        };
+        headers.push((header, value));
+    }
+    let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
+    match uri.as_ref().map(|uri| (uri, uri.scheme_str())) {
+        Some((uri, Some("http"))) => {
+            let sends_token = headers.iter().any(|(name, _)| name == AUTHORIZATION);
+            let answers = ask_at(uri, headers);
+            let answers = answers.map_err(|failure| judge(entry, remote, uri, &failure, sends_token))?;
+            let (name, version, tools) = (answers.name, answers.version, answers.tools.join(", "));
+            let mut report = Report::default();
+            if name != OWN {
+                let problem = format!("another server answers there, {name}");
+                report.wrong(problem, again(entry, "URL", remote));
+            }
+            report.notes.push(format!("answers as {name} {version}, with {tools}"));
+            Ok(report)
+        }
+        Some((_, Some("https"))) => Ok(Report::unasked(
+            "nobody is asked there: doctor speaks no TLS; the client's own list of servers says whether it answers"
+                .to_owned(),
+        )),
+        _ => Err(fault("it is no URL of http or https", again(entry, "URL", remote))),
+    }
+}
+
+/// Says what a failure means, and how to fix it.
+fn judge(
+    entry: &ServerEntry<'_>,
+    remote: &RemoteEntry<'_>,
+    uri: &Uri,
+    failure: &PostFailure,
+    sends_token: bool,
+) -> Fault {
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let authority = authority.rsplit('@').next().unwrap_or_default();
+    let look = "look whether it is this server that listens there, and what its log says";
+    match failure {
+        PostFailure::Unreachable(error) => fault(
+            format!("nobody answers at {authority}: {error}"),
+            format!(
+                "start the server there: mcp-text-editor --http {authority} DIR, or with --token-file FILE"
+            ),
+        ),
+        PostFailure::Slow => fault(format!("{authority} does not answer in time"), look),
+        PostFailure::Status(401, _) if sends_token => {
+            let variable = of_variable(entry, remote);
+            fault(
+                "the server refuses the token that the entry has the client send (401)",
+                format!("give the client the token that the server has in its --token-file{variable}"),
+            )
+        }
+        PostFailure::Status(401, _) => fault(
+            "the server wants a token, and the entry names none (401)",
+            again(entry, &remote.shown(), remote),
+        ),
+        PostFailure::Status(403, said) => fault(
+            format!("the server does not serve under this name (403): {said}"),
+            format!("start it with --allow-host {}", uri.host().unwrap_or_default()),
+        ),
+        PostFailure::Status(404, _) => fault(
+            "the server has nothing at this path (404)",
+            format!("lead it to http://{authority}/mcp, where this server answers"),
+        ),
+        PostFailure::Status(status, said) => fault(format!("it answers with status {status}: {said}"), look),
+        PostFailure::Elsewhere(place) => fault(
+            format!(
+                "it sends whoever asks to {place}, and doctor does not follow, as the token would go along"
+            ),
+            "lead the entry to that place, if it is yours",
+        ),
+        PostFailure::NoServer(why) => {
+            fault(format!("it is no MCP server that answers there: {why}"), again(entry, "URL", remote))
+        }
+    }
+}
+
+/// Returns the command that gives the entry this URL. If `install` does not write such entries, returns the
+/// entry's own advice ([`ServerEntry::again`]).
+pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote: &RemoteEntry<'_>) -> String {
+    let has_token = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    if !entry.scope.is_written {
+        return entry.again();
+    }
+    // If the entry already has a token, it stays.
+    let token = if takes_variable(entry) && !has_token { " --token-env NAME" } else { "" };
+    format!("{} --http {url}{token}", entry.again())
+}
+
+/// Tells whether the client can take the token from a variable, so that the entry need not contain the token.
+fn takes_variable(entry: &ServerEntry<'_>) -> bool {
+    entry.client.token_form().is_some_and(|form| form != TokenForm::Literal)
+}
+
+/// Returns the end of the advice about a token: the variable that has the token, or how to name a variable in
+/// the entry. Empty if the entry names no variable and `install` cannot write one.
+fn of_variable(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> String {
+    let mut headers = remote.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    match headers.find_map(|(_, written)| value(entry.client, *written, &BTreeMap::new()).err()) {
+        Some(Unknown::Unset(name)) => format!(", in {name}"),
+        _ if entry.scope.is_written && takes_variable(entry) => {
+            format!(
+                ", or name the variable that has it: {} --http {} --token-env NAME",
+                entry.again(),
+                remote.shown()
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The maximum time for the whole session.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The maximum length of an answer, in bytes.
+const LONGEST: usize = 4 << 20;
+
+/// The maximum length that is kept of an answer that is not an MCP message: in bytes if its status is an
+/// error, or else in characters.
+const SAID: usize = 300;
+
+/// The reason why a server gave no answer.
+#[derive(Debug)]
+enum PostFailure {
+    /// No connection can be made.
+    Unreachable(io::Error),
+    /// The server answers with a status other than success. The text is the beginning of the body.
+    Status(u16, String),
+    /// The server redirects to this URL.
+    Elsewhere(String),
+    /// The server does not answer as an MCP server does.
+    NoServer(String),
+    /// The session takes too long.
+    Slow,
+}
+
+/// Asks the server at an `http` URL for its tools, with these headers in each request.
+fn ask_at(uri: &Uri, headers: Vec<(HeaderName, HeaderValue)>) -> Result<SessionAnswers, PostFailure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(PostFailure::Unreachable)?;
+    let mut endpoint = Endpoint { uri, headers, runtime, until: Instant::now() + PATIENCE };
+    let answers = converse(&mut endpoint, |_| None);
+    // A lookup of the host's name may still be running. The shutdown does not wait for it.
+    endpoint.runtime.shutdown_background();
+    answers
+}
+
+struct Endpoint<'a> {
+    uri: &'a Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    runtime: Runtime,
+    until: Instant,
+}
+
+impl Connection for Endpoint<'_> {
+    type Failure = PostFailure;
+
+    fn send(&mut self, message: &Value) -> Result<Value, PostFailure> {
+        let exchange = async {
+            let response = post(self.uri, &self.headers, message).await?;
+            let session = HeaderName::from_static("mcp-session-id");
+            let id = response.headers().get(&session).map(|id| (session, id.clone()));
+            // A notification has no result, so only the status counts.
+            let Some(number) = message.get("id") else { return Ok((id, Value::Null)) };
+            Ok((id, answer(response, number).await?))
+        };
+        let exchange = self.runtime.block_on(async { timeout_at(self.until, exchange).await });
+        let (session, result) = exchange.unwrap_or(Err(PostFailure::Slow))?;
+        if text_at(message, &["method"]) == "initialize" {
+            self.headers.extend(session);
+            let revision = HeaderName::from_static("mcp-protocol-version");
+            self.headers.push((revision, HeaderValue::from_static(REVISION)));
+        }
+        Ok(result)
+    }
+}
+
+/// Posts a message, over its own connection. Returns the response if its status is success.
+async fn post(
+    uri: &Uri,
+    headers: &[(HeaderName, HeaderValue)],
+    message: &Value,
+) -> Result<Response<Incoming>, PostFailure> {
+    let no_server = |error: hyper::Error| PostFailure::NoServer(error.to_string());
+    let host = uri.host().unwrap_or_default();
+    let address = (host.trim_start_matches('[').trim_end_matches(']'), uri.port_u16().unwrap_or(80));
+    let stream = TcpStream::connect(address).await.map_err(PostFailure::Unreachable)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(no_server)?;
+    tokio::spawn(connection);
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(HOST, uri.authority().map_or("", |authority| authority.as_str()))
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream");
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Full::new(Bytes::from(message.to_string())));
+    let request = request.map_err(|error| PostFailure::NoServer(error.to_string()))?;
+    let mut response = sender.send_request(request).await.map_err(no_server)?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    if let Some(place) = response.headers().get(LOCATION).filter(|_| status.is_redirection()) {
+        return Err(PostFailure::Elsewhere(String::from_utf8_lossy(place.as_bytes()).into_owned()));
+    }
+    let mut said = Vec::new();
+    while let (Some(Ok(frame)), true) = (response.frame().await, said.len() < SAID) {
+        said.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+    }
+    said.truncate(SAID);
+    Err(PostFailure::Status(status.as_u16(), String::from_utf8_lossy(&said).into_owned()))
+}
+
+/// Reads a response until it has the answer to a request.
+async fn answer(mut response: Response<Incoming>, id: &Value) -> Result<Value, PostFailure> {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let is_stream = kind.starts_with("text/event-stream");
+    let mut body = Vec::new();
+    loop {
+        let frame = response.frame().await.transpose();
+        let frame = frame.map_err(|error| PostFailure::NoServer(error.to_string()))?;
+        let is_over = frame.is_none();
+        if let Some(data) = frame.and_then(|frame| frame.into_data().ok()) {
+            body.extend_from_slice(&data);
+        }
+        // A stream can stay open after the answer, so it is searched after each whole event.
+        if (is_over || is_stream && body.ends_with(b"\n\n"))
+            && let Some(message) = messages(&body, is_stream).find(|message| message.get("id") == Some(id))
+        {
+            return message.get("result").cloned().ok_or_else(|| {
+                let why = text_at(&message, &["error", "message"]);
+                PostFailure::NoServer(format!("it answers with an error: {why}"))
+            });
+        }
+        if is_over || body.len() > LONGEST {
+            let begins: String = String::from_utf8_lossy(&body).chars().take(SAID).collect();
+            return Err(PostFailure::NoServer(format!("it answers with what is no message: {begins}")));
+        }
+    }
+}
+
+/// Returns the messages in a body: a single one, or those of a stream of events.
+fn messages(body: &[u8], is_stream: bool) -> impl Iterator<Item = Value> {
+    let text = String::from_utf8_lossy(body);
+    let texts: Vec<String> = if is_stream {
+        text.lines().filter_map(|line| Some(line.strip_prefix("data:")?.trim().to_owned())).collect()
+    } else {
+        vec![text.into_owned()]
+    };
+    texts.into_iter().filter_map(|text| serde_json::from_str(&text).ok())
 }

@@ -8,9 +8,7 @@
 mod check;
 #[cfg(feature = "cluster")]
 pub(super) mod database;
-mod remote;
 mod report;
-mod session;
 mod start;
 
 use std::io::Write;

@@ -1,20 +1,26 @@
 //! Starts the command of an entry, if that is safe, and judges the server's answers.
+//!
+//! Runs a short session with a server: `initialize`, `tools/list`, and one call. [`ask`] starts the server as
+//! a process, as a client would.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
-use std::io::{self, ErrorKind};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 use serde_json::{Value, json};
 
 use super::report::{Fault, Report, ServerEntry, fault};
-use super::session::{ServerStart, SessionAnswers, ask};
 use crate::cli::install::clients::{Client, WorkingDirectory};
 use crate::cli::install::entry::Words;
 use crate::cli::install::environment::is_same_file;
-use crate::cli::install::{expanded, project_allowlist};
+use crate::cli::install::{at, expanded, project_allowlist};
 use crate::cli::resolve::served_unasked;
 use crate::render::directories;
 use crate::tool_id::ToolId;
@@ -225,5 +231,245 @@ impl Drop for EmptyDirectory {
     fn drop(&mut self) {
         // A directory that is left behind does no harm.
         let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The maximum wait for an answer. A package runner may have to download the server first.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The maximum wait for the end of a server's standard error.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// The maximum length that is kept of a server's standard error, in bytes.
+const SAID: u64 = 16 << 10;
+
+/// The maximum length of a line on the server's standard output, in bytes; a longer line is not a message.
+const LONGEST: u64 = 4 << 20;
+
+/// The maximum number of other messages that are skipped before an answer.
+const SKIPPED: usize = 1_000;
+
+/// The start of a server: its program, arguments, environment and working directory.
+#[derive(Debug)]
+pub(super) struct ServerStart<'a> {
+    pub(super) program: &'a Path,
+    pub(super) arguments: &'a [String],
+    pub(super) variables: &'a BTreeMap<OsString, OsString>,
+    pub(super) directory: &'a Path,
+}
+
+/// The answers of a server.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct SessionAnswers {
+    /// The name that the server gives itself.
+    pub(super) name: String,
+    /// The version that the server gives itself.
+    pub(super) version: String,
+    /// The names of the server's tools.
+    pub(super) tools: Vec<String>,
+    /// The text of the call's result. An error begins with `error: CODE: `.
+    pub(super) result: String,
+    /// The lines that the server wrote to standard error.
+    pub(super) said: Vec<String>,
+}
+
+/// Starts a server and asks for its tools. `call` gets the names of the tools, and returns the tool to call
+/// and its arguments, or `None` to call none. The error says what failed.
+pub(super) fn ask(
+    start: &ServerStart<'_>,
+    call: impl Fn(&[String]) -> Option<(String, Value)>,
+) -> Result<SessionAnswers, String> {
+    let mut child = Command::new(start.program)
+        .args(start.arguments)
+        .env_clear()
+        .envs(start.variables)
+        .current_dir(start.directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| {
+            let blocked = blocked(error.raw_os_error().filter(|_| cfg!(windows)), "", None);
+            format!("it cannot be started: {error}{}", blocked.unwrap_or_default())
+        })?;
+    let stderr = child.stderr.take();
+    let (sender, log) = channel();
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut stderr) = stderr {
+            let _ = (&mut stderr).take(SAID).read_to_end(&mut text);
+            let _ = sender.send(text);
+            // The rest is read and dropped: a server would block if nobody read its log.
+            let _ = std::io::copy(&mut stderr, &mut std::io::sink());
+        }
+    });
+    let lines = lines_of(&mut child);
+    let answers = child.stdin.take().ok_or_else(|| "it has no standard input".to_owned());
+    let answers = answers.and_then(|stdin| converse(&mut Pipes { stdin, lines }, call));
+    let killed = match &answers {
+        Err(_) if cfg!(target_os = "macos") => killed_at_start(&mut child),
+        _ => None,
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    // A process that the server has started can outlive the server and keep standard error open, so the wait
+    // has a timeout.
+    let said = log.recv_timeout(FAREWELL).unwrap_or_default();
+    let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
+    match answers {
+        Ok(answers) => Ok(SessionAnswers { said, ..answers }),
+        Err(why) => {
+            let log = said.join("; ");
+            let blocked = blocked(None, &log, killed).unwrap_or_default();
+            let quoted = if log.is_empty() { log } else { format!("; it said: {log}") };
+            Err(format!("{why}{quoted}{blocked}"))
+        }
+    }
+}
+
+/// Returns the advice for a program that the system blocks because it is not signed; `None` if nothing
+/// indicates that. An indication is the number of a Windows error, the log of a Node launcher about such an
+/// error, or the signal with which macOS has ended the program.
+fn blocked(number: Option<i32>, log: &str, signal: Option<i32>) -> Option<String> {
+    // ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION and ERROR_INVALID_IMAGE_HASH of winerror.h.
+    let is_windows = matches!(number, Some(4551 | 577)) || log.contains("spawn UNKNOWN");
+    let system =
+        if is_windows { "Windows" } else { signal.filter(|signal| *signal == SIGKILL).map(|_| "macOS")? };
+    Some(format!("; {system} blocks a program that it does not know: docs/install.md, If it is blocked"))
+}
+
+/// The signal with which macOS ends a program whose signature is not valid.
+const SIGKILL: i32 = 9;
+
+/// Returns the signal that has ended a server before it answered.
+fn killed_at_start(child: &mut Child) -> Option<i32> {
+    // The process closes its output a moment before its exit status can be read.
+    thread::sleep(Duration::from_millis(100));
+    let status = child.try_wait().ok().flatten()?;
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = status.code().and(None);
+    signal
+}
+
+/// Starts a thread that reads a server's standard output, line by line.
+fn lines_of(child: &mut Child) -> Receiver<String> {
+    let (sender, lines) = sync_channel(1);
+    if let Some(stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                let mut line = Vec::new();
+                let read = (&mut stdout).take(LONGEST).read_until(b'\n', &mut line);
+                let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+                if !read.is_ok_and(|bytes| bytes > 0) || sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    lines
+}
+
+/// The streams of a server's process.
+struct Pipes {
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Connection for Pipes {
+    type Failure = String;
+
+    fn send(&mut self, message: &Value) -> Result<Value, String> {
+        match writeln!(self.stdin, "{message}") {
+            // The server has ended. The missing answer reports that.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            sent => sent.map_err(|error| format!("it does not read what it is sent: {error}"))?,
+        }
+        let Some(id) = message.get("id") else { return Ok(Value::Null) };
+        for _ in 0..SKIPPED {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.map_err(|_| "it ended, or did not answer".to_owned())?;
+            let Ok(message) = serde_json::from_str::<Value>(&line) else {
+                return Err(format!("it writes to standard output what is no message: {line}"));
+            };
+            if message.get("id") != Some(id) {
+                continue;
+            }
+            return message.get("result").cloned().ok_or_else(|| {
+                let error = at(&message, &["error", "message"]).and_then(Value::as_str).unwrap_or(&line);
+                format!("it answers with an error: {error}")
+            });
+        }
+        Err(format!("it writes {SKIPPED} messages, and does not answer"))
+    }
+}
+
+/// A connection to a server.
+pub(super) trait Connection {
+    /// The reason why there is no answer.
+    type Failure;
+
+    /// Sends a message. Returns the result of a request, or `null` for a notification.
+    fn send(&mut self, message: &Value) -> Result<Value, Self::Failure>;
+}
+
+/// The revision of MCP that the session uses.
+pub(super) const REVISION: &str = "2025-06-18";
+
+/// Opens the session as any client does, and asks for the server's tools. `call` gets the names of the tools,
+/// and returns the tool to call and its arguments, or `None` to call none.
+pub(super) fn converse<C: Connection>(
+    server: &mut C,
+    call: impl Fn(&[String]) -> Option<(String, Value)>,
+) -> Result<SessionAnswers, C::Failure> {
+    let request = |id: u32, method: &str, params: &Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let hello = json!({
+        "protocolVersion": REVISION, "capabilities": {},
+        "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
+    });
+    let hello = server.send(&request(1, "initialize", &hello))?;
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+    let listed = server.send(&request(2, "tools/list", &json!({})))?;
+    let all = |value: &Value, list: &str, name: &str| -> Vec<String> {
+        let items = value.get(list).and_then(Value::as_array).into_iter().flatten();
+        items.map(|item| text_at(item, &[name])).collect()
+    };
+    let mut answers = SessionAnswers {
+        name: text_at(&hello, &["serverInfo", "name"]),
+        version: text_at(&hello, &["serverInfo", "version"]),
+        tools: all(&listed, "tools", "name"),
+        ..SessionAnswers::default()
+    };
+    if let Some((name, arguments)) = call(&answers.tools) {
+        let called =
+            server.send(&request(3, "tools/call", &json!({"name": name, "arguments": arguments})))?;
+        answers.result = all(&called, "content", "text").join("\n");
+    }
+    Ok(answers)
+}
+
+/// Returns the text at a path in an answer; empty if there is none.
+pub(super) fn text_at(value: &Value, path: &[&str]) -> String {
+    at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_the_system_blocks_is_recognised() {
+        let of = |number, log, signal| {
+            let advice = blocked(number, log, signal)?;
+            advice.split_whitespace().nth(1).map(str::to_owned)
+        };
+        for number in [4551, 577] {
+            assert_eq!(of(Some(number), "", None).as_deref(), Some("Windows"));
+        }
+        assert_eq!(of(None, "Error: spawn UNKNOWN", None).as_deref(), Some("Windows"));
+        assert_eq!(of(None, "", Some(9)).as_deref(), Some("macOS"));
+        assert_eq!((of(Some(2), "spawn ENOENT", Some(15)), of(None, "", None)), (None, None));
     }
 }

@@ -8,9 +8,8 @@ use super::args::{
     Filters, FormArguments, HistoryArguments, HistorySubcommands, PageArguments, UndoArguments,
 };
 use super::moment::{self, Moment, looks_like_id};
-use super::output::use_color;
-use super::pager::{self, Pager};
-use crate::cli::here::absolute;
+use super::output::{self, Pager, use_color};
+use crate::cli::terminal::absolute;
 
 /// The default maximum number of shown edits.
 const NEWEST: usize = 20;
@@ -144,7 +143,7 @@ impl OutputForm {
     /// is a terminal, and otherwise diffs.
     fn new(typed: &FormArguments, many: bool) -> Self {
         use_color(typed.color);
-        let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
+        let pager = || if typed.no_pager { Pager::None } else { output::from_environment() };
         let FormArguments { json, stat, oneline, patch, .. } = *typed;
         if json {
             Self::Json

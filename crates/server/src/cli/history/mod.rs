@@ -6,19 +6,14 @@
 
 mod action;
 pub(super) mod args;
-mod browser;
 mod error;
 mod find;
-mod forget;
-mod html;
 mod moment;
 mod output;
-mod pager;
 mod roots;
 mod run;
 mod show;
 mod undo;
-mod undo_several;
 mod web;
 
 pub use self::action::{HistoryAction, OutputForm, Selection, UndoMode};
@@ -26,5 +21,5 @@ pub(super) use self::action::{history_action, undo_action};
 pub use self::error::HistoryError;
 pub use self::find::{holds, is_kept_in};
 pub use self::moment::Moment;
-pub use self::pager::Pager;
+pub use self::output::Pager;
 pub use self::run::run;

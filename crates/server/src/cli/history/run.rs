@@ -1,16 +1,18 @@
 //! Carries out a person's request about past edits.
+//!
+//! `history forget`.
 
+use std::io::Write;
 use std::path::Path;
 
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor_store::{Workspace, path_in_history};
 
 use super::action::{HistoryAction, UndoMode};
-use super::error::HistoryResult;
-use super::forget::forget;
+use super::error::{HistoryError, HistoryResult, unreadable};
 use super::output::as_far_as_wanted;
 use super::roots::roots;
-use super::undo_several::{EditChoice, undo_several};
-use super::{html, show, undo, web};
+use super::undo::{EditChoice, undo_several};
+use super::{show, undo, web};
 use crate::cli::terminal;
 
 /// Carries out a request about past edits. `other` is another state directory with edits, which a hint to the
@@ -27,7 +29,7 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Web { .. } => {}
         HistoryAction::List { selection, form } => show::list(workspace, &selection, &form)?,
         HistoryAction::Html { selection, file, is_forced } => {
-            html::html(workspace, &selection, file.as_deref(), is_forced)?;
+            web::html(workspace, &selection, file.as_deref(), is_forced)?;
         }
         HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
         HistoryAction::Roots { is_json } => return roots(workspace, is_json, &mut out),
@@ -69,4 +71,23 @@ fn elsewhere(state_directory: &Path) -> String {
         "servers to which their clients pass on neither XDG_STATE_HOME nor MCP_TEXT_EDITOR_STATE_DIR (Codex does not)"
     };
     format!("more edits are kept in {directory}, by {whose}: mcp-text-editor history --state-dir {directory}")
+}
+
+/// Forgets all edits, or the edits of a file, or of the files below a directory.
+pub(super) fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut dyn Write) -> HistoryResult {
+    let real = path.map(path_in_history);
+    let forgotten =
+        workspace.history().forget(real.as_deref()).map_err(|reason| unreadable(workspace, &reason))?;
+    match forgotten.edits {
+        Some(0) => writeln!(out, "there was nothing to forget")?,
+        Some(1) => writeln!(out, "1 edit is forgotten")?,
+        Some(edits) => writeln!(out, "{edits} edits are forgotten")?,
+        None => writeln!(out, "the history was damaged, and is removed")?,
+    }
+    if let Some(reason) = forgotten.remains {
+        return Err(HistoryError::Failed(format!(
+            "they are no longer listed, but their text can still be on the disk: {reason}; do it again to be rid of it"
+        )));
+    }
+    Ok(())
 }

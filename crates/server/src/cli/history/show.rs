@@ -7,9 +7,8 @@ use mcp_text_editor_store::{Entry, KnownStates, Undo, Workspace};
 use super::action::{OutputForm, Selection};
 use super::error::{HistoryError, HistoryResult};
 use super::find::{find, select};
-use super::output::{paged, screen};
-use super::pager::Pager;
-use crate::render::shell::{Screen, edits, json, line, stat, whole};
+use super::output::{Pager, paged, screen};
+use crate::render::shell::{Screen, edits, json, stat};
 
 /// Shows the edits of a selection, the newest first.
 pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &OutputForm) -> HistoryResult {
@@ -45,14 +44,14 @@ pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Output
 /// Replaces the shortened diffs of an edit by whole ones, computed from the contents of its files before and
 /// after the edit. If these contents are not known, a diff stays shortened.
 fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
-    let is_cut = entry.files.iter().any(whole::is_cut);
+    let is_cut = entry.files.iter().any(stat::is_cut);
     let mut known = KnownStates::default();
     if is_cut && workspace.serve_files_of([&entry]).is_ok() {
         for index in 0..entry.files.len() {
-            let Some(file) = entry.files.get_mut(index).filter(|file| whole::is_cut(file)) else { continue };
+            let Some(file) = entry.files.get_mut(index).filter(|file| stat::is_cut(file)) else { continue };
             let comparison = workspace.comparison(&entry.id, index, usize::MAX, &mut known).ok().flatten();
             if let Some(comparison) = comparison.filter(|comparison| !comparison.hunks.is_cut) {
-                file.diff = whole::diff(file, &comparison.hunks);
+                file.diff = stat::diff(file, &comparison.hunks);
             }
         }
     }
@@ -61,7 +60,7 @@ fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
 
 fn text(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
     match form {
-        OutputForm::Lines(_) => line::line(entry, screen),
+        OutputForm::Lines(_) => stat::line(entry, screen),
         OutputForm::Diffs(_) => edits::edit(entry, screen),
         OutputForm::Stat(_) => stat::edit(entry, screen),
         OutputForm::Json => json::line(entry),

@@ -16,7 +16,6 @@ pub(crate) mod http;
 mod json;
 mod merge;
 pub(crate) mod project_allowlist;
-mod report;
 mod request;
 mod run;
 pub(crate) mod scopes;

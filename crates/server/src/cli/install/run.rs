@@ -8,12 +8,10 @@ use super::apply::{self, Configuration};
 use super::clients::{Client, Item, STATE_VARIABLES};
 use super::entry::{Words, start_of};
 use super::environment::Environment;
-use super::http;
 use super::merge::{self, DesiredEntry, MergeRefused};
 use super::request::{InstallError, InstallRequest};
-use super::scopes;
 use super::syntax::Syntax;
-use super::{project_allowlist, report};
+use super::{http, project_allowlist, scopes};
 use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
@@ -33,7 +31,7 @@ pub fn install(
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
-    let Some(client) = request.client else { return report::list(env, state, out) };
+    let Some(client) = request.client else { return apply::list(env, state, out) };
     let installation = Installation { request, client, env, state };
     for _ in 1..ROUNDS {
         match installation.attempt(out) {
@@ -169,8 +167,8 @@ impl Installation<'_> {
             lines.push(format!("not found on this machine: neither {program} nor a configuration of it"));
         }
         lines.extend(others);
-        lines.extend(report::explain(request, client, &words));
-        lines.extend(report::of_desktop(request, client, env, files));
+        lines.extend(apply::explain(request, client, &words));
+        lines.extend(apply::of_desktop(request, client, env, files));
         Ok(lines)
     }
 

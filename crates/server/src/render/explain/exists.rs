@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::call::{Call, CalledFile, reading, written};
 use crate::problem::{Code, Problem};
-use crate::render::paths::shown;
+use crate::render::escape::shown;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a file that is to be created under a name that is taken.

@@ -5,11 +5,10 @@ use std::path::{Component, Path};
 use mcp_text_editor_store::{PathError, Protection, Suggestion, Unusable, UnusableName, Workspace};
 
 use super::call::{Call, CalledFile};
-use super::store::store;
-use super::suggested::which;
+use super::store::{store, which};
 use crate::problem::{Code, Problem};
 use crate::render::directories;
-use crate::render::paths::{allowed, shown};
+use crate::render::escape::{allowed, shown};
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a path that is refused.

@@ -5,12 +5,11 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::rejection::{At, Excerpt, Fit, Rejection};
 use mcp_text_editor_core::slip::Slip;
-
 use serde_json::json;
 
 use super::call::{AROUND, Call, CalledFile, place, reading, written};
 use super::mismatch;
-use super::stopped::too_many_hits;
+use super::store::too_many_hits;
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Problem};
 use crate::render::layout::spelled;

@@ -1,20 +1,31 @@
 //! Words the errors of the operating system and of locks.
+//!
+//! Words what a failed call has left on the disk. An error with these words does not say, too, that nothing
+//! was written.
+//!
+//! Words the problems of calls that were stopped before they had finished.
+//!
+//! Words the reasons why a file system does not allow an edit: permissions are missing; or, whatever the
+//! permissions are, it is mounted read-only, chattr(1) or chflags(1) has marked the file or its directory, a
+//! privacy setting of macOS forbids the edit, or the file is encrypted and locked, or in a cloud.
+//!
+//! Words the suggestions for a path that leads to no file: the files that were perhaps meant.
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
-use mcp_text_editor_store::{NameFault, StoreError, StoreErrorKind};
-use serde_json::json;
+use mcp_text_editor_store::{
+    Guard, LeftBehind, NameFault, Operation, Remains, StoreError, StoreErrorKind, Suggestion,
+};
+use serde_json::{Value, json};
 
 use super::call::{Call, CalledFile};
 use super::exists::{creation, dangling, special};
-use super::file_system;
-use super::left::left;
-use super::stopped::{cancelled, out_of_time};
-use super::suggested::which;
+use crate::limits::{Limit, Limits};
 use crate::problem::{Code, Problem};
-use crate::render::paths::{list, shown};
-use crate::render::privacy::refused;
+use crate::render::escape::{json_text, list, shown};
+use crate::render::limits;
+use crate::render::limits::refused;
 use crate::tool_id::ToolId;
 
 /// True if file names are case-sensitive on most disks of this system.
@@ -56,17 +67,17 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
             let reason = format!("{file_path} is {}, not a regular file", special(*what));
             (Code::NotARegularFile, reason, "name a regular file".to_owned())
         }
-        StoreErrorKind::PermissionDenied => file_system::denied(file_path, error.operation),
-        StoreErrorKind::ReadOnlyFileSystem => file_system::read_only(call, file_path, error),
+        StoreErrorKind::PermissionDenied => denied(file_path, error.operation),
+        StoreErrorKind::ReadOnlyFileSystem => read_only(call, file_path, error),
         StoreErrorKind::Guarded { by, is_directory } => {
-            file_system::guarded(file_path, error, *by, *is_directory)
+            guarded(file_path, error, *by, *is_directory)
         }
         StoreErrorKind::Private(privacy) => {
             let (reason, hint) = refused(file_path, *privacy);
             (Code::PermissionDenied, reason, hint)
         }
-        StoreErrorKind::NotDownloaded => file_system::not_downloaded(file_path),
-        StoreErrorKind::NoKey => file_system::no_key(file_path),
+        StoreErrorKind::NotDownloaded => not_downloaded(file_path),
+        StoreErrorKind::NoKey => no_key(file_path),
         StoreErrorKind::LinkLoop => {
             let reason = format!("there are too many symbolic links on the way to {file_path}");
             (Code::IoError, reason, "check the links with a shell".to_owned())
@@ -310,4 +321,172 @@ fn unfinished(paths: &[PathBuf], others: u32, is_of_later_form: bool) -> (Code, 
         list(paths)
     );
     (Code::Conflict, reason, hint.to_owned())
+}
+
+/// Says what each of these paths now holds; empty if the call has left nothing behind.
+pub(super) fn left(left: &[LeftBehind]) -> String {
+    let one = |LeftBehind { path, what }: &LeftBehind| {
+        let path = shown(path);
+        match what {
+            Remains::Changed => format!("{path} may hold its new content"),
+            Remains::Gone => format!("what was {path} has not that name any more"),
+            Remains::Old(of) => format!("{path} holds what was in {}", shown(of)),
+            Remains::Made => format!("{path} is left behind"),
+            Remains::PerhapsMade => format!("{path} may be left behind"),
+        }
+    };
+    left.iter().map(one).collect::<Vec<_>>().join(", and ")
+}
+
+/// Makes the problem of a call that the client has cancelled.
+pub(crate) fn cancelled() -> Problem {
+    Problem::new(Code::Cancelled, "the call was cancelled", "send it again if it is still wanted")
+}
+
+/// Makes the problem of a replacement that would change more files, or more occurrences, than one call may.
+pub(crate) fn too_many_hits(limits: &Limits, limit: Limit, what: impl fmt::Display) -> Problem {
+    let problem = limits::too_large(limits, limit, what);
+    let (_, by_person) = problem.hint.rsplit_once("; ").unwrap_or_default();
+    let hint = format!("narrow `paths` or `glob`, one part after the other; {by_person}");
+    Problem { hint, ..problem }
+}
+
+/// Makes the problem of a call that has exceeded its time limit.
+pub(crate) fn out_of_time(limits: &Limits) -> Problem {
+    limits::too_large(limits, Limit::Seconds, "the call was not done in time, and was stopped")
+}
+
+/// Code, reason and hint.
+type Words = (Code, String, String);
+
+/// Words a lack of permissions.
+pub(super) fn denied(file_path: &str, operation: Operation) -> Words {
+    let reason = match operation {
+        Operation::WriteTemporary
+        | Operation::CreateDirectory
+        | Operation::Create
+        | Operation::Remove
+        | Operation::Move
+        | Operation::Replace => format!("the system does not let files be made beside {file_path}"),
+        _ => format!("the system denies access to {file_path}"),
+    };
+    let hint = "a person has to change the permissions, or choose another file";
+    (Code::PermissionDenied, reason, hint.to_owned())
+}
+
+/// Words a read-only mount. The message names what lies on it: the file, or the state directory.
+pub(super) fn read_only(call: Call<'_>, file_path: &str, error: &StoreError) -> Words {
+    let (what, hint) = match call.state.filter(|state| error.path.starts_with(state)) {
+        Some(state) => (
+            format!("{}, this server's state directory,", state.display()),
+            "a person has to mount it for writing, or start the server with another --state-dir",
+        ),
+        None => (
+            file_path.to_owned(),
+            "choose a file elsewhere; permissions make no difference here: a person would have to mount it for writing",
+        ),
+    };
+    (Code::IoError, format!("{what} lies on a file system that is mounted read-only"), hint.to_owned())
+}
+
+/// Words the mark of chattr(1), or on macOS of chflags(1), that forbids an edit to every user.
+pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directory: bool) -> Words {
+    let directory = is_directory.then(|| error.path.display().to_string());
+    let moves = error.operation == Operation::Move;
+    marked(file_path, directory.as_deref(), by, moves, cfg!(target_vendor = "apple"))
+}
+
+/// Words the mark that forbids an edit. `directory` is the marked directory; if it is `None`, the file itself
+/// is marked.
+fn marked(file_path: &str, directory: Option<&str>, by: Guard, moves: bool, is_macos: bool) -> Words {
+    let (mark, set, who, unset) = match (by, is_macos) {
+        (Guard::Immutable, false) => ("immutable", "chattr +i", "root", "chattr -i"),
+        (Guard::AppendOnly, false) => ("append-only", "chattr +a", "root", "chattr -a"),
+        (Guard::Immutable, true) => {
+            ("locked", "chflags uchg or schg", "the owner, or root,", "chflags nouchg,noschg")
+        }
+        (Guard::AppendOnly, true) => {
+            ("append-only", "chflags uappnd or sappnd", "the owner, or root,", "chflags nouappnd,nosappnd")
+        }
+    };
+    let whose = directory.map_or_else(|| file_path.to_owned(), |path| format!("the directory {path}"));
+    let what = match (directory.is_some(), by) {
+        (false, Guard::Immutable) => "nobody may change it, whatever its permissions",
+        (false, Guard::AppendOnly) if moves => "programs may only write at its end, and its name stays",
+        (false, Guard::AppendOnly) => {
+            "programs may only write at its end, and an edit replaces the whole file"
+        }
+        (true, Guard::Immutable) => "no name in it may come or go",
+        (true, Guard::AppendOnly) => "no name in it may change, or go again",
+    };
+    (
+        Code::PermissionDenied,
+        format!("{whose} is {mark} ({set}): {what}"),
+        format!("choose another file, or ask a person: {who} can take the mark off with {unset}"),
+    )
+}
+
+/// Words a file whose content is in a cloud and is not downloaded.
+pub(super) fn not_downloaded(file_path: &str) -> Words {
+    (
+        Code::NotDownloaded,
+        format!("the content of {file_path} is in a cloud, and the system does not fetch it for this server"),
+        "ask a person to download it (Finder: Download Now), then send the same call again".to_owned(),
+    )
+}
+
+/// Words an encrypted file whose key is not there.
+pub(super) fn no_key(file_path: &str) -> Words {
+    (
+        Code::IoError,
+        format!("{file_path} is encrypted by its file system, and the key is not there"),
+        "choose a file elsewhere, or ask a person to unlock its directory (fscrypt unlock)".to_owned(),
+    )
+}
+
+/// Asks whether one of the suggested files was meant, with the path to send to this tool in place of the
+/// wrong one; the rest of the call stays as it is. `None` if there are no suggestions.
+pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<String> {
+    let suggested = suggested?;
+    let paths = suggested.paths.iter().filter_map(|path| path.to_str());
+    let sent: Vec<String> = paths.map(|path| json_text(&Value::from(path))).collect();
+    let rest = if suggested.are_all { "" } else { "; there may be others" };
+    match sent.as_slice() {
+        [] => None,
+        [sent] => Some(match tool {
+            ToolId::Search | ToolId::Replace => format!("did you mean {sent} among `paths`?{rest}"),
+            // The error says which of the call's two paths is wrong.
+            ToolId::Move | ToolId::CopyLines => format!("did you mean {sent}?{rest}"),
+            ToolId::List => format!("did you mean \"path\": {sent}?{rest}"),
+            _ => format!("did you mean \"file_path\": {sent}?{rest}"),
+        }),
+        several => Some(format!("did you mean one of these? {}{rest}", several.join(" or "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_have_the_words_of_the_system() {
+        let mut told = Vec::new();
+        for is_macos in [false, true] {
+            for by in [Guard::Immutable, Guard::AppendOnly] {
+                let directory = Some("/a").filter(|_| by == Guard::Immutable);
+                let (_, reason, hint) = marked("/a/b", directory, by, false, is_macos);
+                told.push(format!("{reason}\n  {hint}"));
+            }
+        }
+        insta::assert_snapshot!(told.join("\n"), @"
+        the directory /a is immutable (chattr +i): no name in it may come or go
+          choose another file, or ask a person: root can take the mark off with chattr -i
+        /a/b is append-only (chattr +a): programs may only write at its end, and an edit replaces the whole file
+          choose another file, or ask a person: root can take the mark off with chattr -a
+        the directory /a is locked (chflags uchg or schg): no name in it may come or go
+          choose another file, or ask a person: the owner, or root, can take the mark off with chflags nouchg,noschg
+        /a/b is append-only (chflags uappnd or sappnd): programs may only write at its end, and an edit replaces the whole file
+          choose another file, or ask a person: the owner, or root, can take the mark off with chflags nouappnd,nosappnd
+        ");
+    }
 }

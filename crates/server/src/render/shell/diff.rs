@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::style::{ADDED, DIM, PLACE, REMOVED};
+use super::{ADDED, DIM, PLACE, REMOVED};
 use crate::render::escape::on_lines;
 
 /// Appends the changes of a diff without its head, whose path was shown before.

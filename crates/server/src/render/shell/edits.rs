@@ -7,9 +7,7 @@ use anstyle::Style;
 use mcp_text_editor_store::{ChangeKind, Entry, EntryFile};
 
 use super::diff::changes;
-use super::screen::Screen;
-use super::style::{DIM, ID, STRONG};
-use super::width::columns;
+use super::{DIM, ID, STRONG, Screen, columns};
 use crate::render::escape::on_one_line;
 use crate::render::history::{HistoryRow, kind, rows};
 

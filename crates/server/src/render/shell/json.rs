@@ -7,9 +7,8 @@ use mcp_text_editor_store::{ChangeKind, Entry};
 use serde_json::{Value, json};
 
 use super::stat::Counts;
-use crate::render::escape::json_text;
+use crate::render::escape::{json_text, shown};
 use crate::render::history::{HistoryRow, kind, rows};
-use crate::render::paths::shown;
 
 /// Renders an edit as one line. docs/history.md describes each member. Later versions can add members, but
 /// never change one.

@@ -6,10 +6,8 @@ use mcp_text_editor_store::{KnownRoot, RootPlace};
 use serde_json::{Value, json};
 
 use super::json::time;
-use super::screen::Screen;
-use super::style::STRONG;
-use crate::render::escape::{json_text, on_one_line};
-use crate::render::paths::shown;
+use super::{STRONG, Screen};
+use crate::render::escape::{json_text, on_one_line, shown};
 
 /// The text if no directory has a name yet.
 pub(crate) const NONE: &str = "no directory has a name yet: each gets one with its first edit\n";

@@ -1,14 +1,18 @@
 //! Shows past edits with counts of lines, like `git log --stat`.
+//!
+//! Writes the whole diff of a file, for a file whose diff in the history is cut.
+//!
+//! Shows each past edit on one line.
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_store::{ChangeKind, Entry};
+use mcp_text_editor_core::diff::{DiffHunk, Hunks, RowEnd, RowSide};
+use mcp_text_editor_store::{ChangeKind, Entry, EntryFile};
 
 use super::diff::without_head;
 use super::edits::head;
-use super::screen::Screen;
-use super::style::{ADDED, DIM, REMOVED};
-use super::width::{columns, from_its_end, padded};
+use super::{ADDED, DIM, ID, REMOVED, STRONG, Screen, columns, from_its_end, padded};
+use crate::render::escape::on_one_line;
 use crate::render::history::{HistoryRow, rows};
 
 /// The width of the output without a terminal.
@@ -178,5 +182,117 @@ impl Layout {
         } else {
             (plus, minus.min(self.bar.saturating_sub(plus)))
         }
+    }
+}
+
+/// Tells whether the diff of a file in the history is cut.
+pub(crate) fn is_cut(file: &EntryFile) -> bool {
+    !Counts::of(&file.diff).is_whole
+}
+
+/// Returns the whole diff of a file, with the head of the diff in the history.
+pub(crate) fn diff(file: &EntryFile, hunks: &Hunks) -> String {
+    let body = without_head(&file.diff).next().map_or("", |first| {
+        let at = first.as_ptr().addr() - file.diff.as_ptr().addr();
+        file.diff.get(at..).unwrap_or_default()
+    });
+    let mut out = file.diff.strip_suffix(body).unwrap_or_default().to_owned();
+    for hunk in &hunks.hunks {
+        write_hunk(hunk, &mut out);
+    }
+    out
+}
+
+/// Writes a hunk as GNU diff does.
+fn write_hunk(hunk: &DiffHunk, out: &mut String) {
+    let count = |without: RowSide| hunk.rows.iter().filter(|row| row.side != without).count();
+    let (old, new) = (count(RowSide::New), count(RowSide::Old));
+    // For a side without lines, GNU diff writes the number of the line above.
+    let start = |start: u64, lines| if lines == 0 { start.saturating_sub(1) } else { start };
+    let _ =
+        writeln!(out, "@@ -{},{old} +{},{new} @@", start(hunk.old_start, old), start(hunk.new_start, new));
+    for row in &hunk.rows {
+        let sign = match row.side {
+            RowSide::Both => ' ',
+            RowSide::Old => '-',
+            RowSide::New => '+',
+        };
+        let _ = writeln!(out, "{sign}{}", row.text);
+        if row.end == RowEnd::None {
+            out.push_str("\\ No newline at end of file\n");
+        }
+    }
+}
+
+/// The width of the column that counts added and removed lines.
+const COUNTS_WIDTH: usize = 8;
+
+/// The maximum number of characters of a client's name.
+const MAX_CLIENT: usize = 20;
+
+/// The minimum width of a file's name, even if the screen is too narrow for that.
+const MIN_NAME: usize = 12;
+
+/// Shows an edit on one line: its id, its time, the counts of added and removed lines, its first file with
+/// the first changed line, and its client.
+pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
+    let rows = rows(entry);
+    let counts = sum(rows.iter().map(|row| Counts::of(&row.file.diff)));
+    let mut files = rows.first().map(|row| name(row, screen)).unwrap_or_default();
+    if let Some(changed) = rows.first().and_then(changed_line) {
+        let _ = write!(files, ":{changed}");
+    }
+    let more = if rows.len() > 1 { format!(" and {} more", rows.len() - 1) } else { String::new() };
+    let client: String = entry.client.as_ref().unwrap_or(&entry.tool).chars().take(MAX_CLIENT).collect();
+    let mut end = format!("{more}  {}", on_one_line(&client));
+    if entry.undone_by.is_some() {
+        end.push_str(" (undone)");
+    } else if let Some(undoes) = &entry.undoes {
+        let _ = write!(end, " (undoes {undoes})");
+    }
+    let counts = counts.words();
+    let counts_width = columns(&anstream::adapter::strip_str(&counts).to_string());
+    let start = format!(
+        "{ID}{}{ID:#}  {}  {counts}{}  ",
+        entry.id,
+        screen.short_time(entry.time),
+        " ".repeat(COUNTS_WIDTH.saturating_sub(counts_width))
+    );
+    let other_columns = columns(&anstream::adapter::strip_str(&start).to_string()) + columns(&end);
+    if let Some(width) = screen.width {
+        files = from_its_end(&files, width.saturating_sub(other_columns).max(MIN_NAME));
+    }
+    format!("{start}{STRONG}{files}{STRONG:#}{end}\n")
+}
+
+/// Returns the first changed line of a file that was changed, and not created, removed or moved.
+pub(crate) fn changed_line(row: &HistoryRow<'_>) -> Option<u64> {
+    if row.file.kind == ChangeKind::Changed { first_changed(&row.file.diff) } else { None }
+}
+
+/// Returns the number of the first changed line in the new text. If lines were only removed, it is the number
+/// of the line after them.
+fn first_changed(diff: &str) -> Option<u64> {
+    let mut lines = without_head(diff);
+    let [_, (start, _)] = lines.find_map(hunk)?;
+    let context = lines.take_while(|line| line.starts_with(' ')).count();
+    Some(start + context as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_changed;
+
+    #[test]
+    fn the_first_changed_line_is_that_of_the_new_text() {
+        for (hunk, line) in [
+            ("@@ -1 +1 @@\n-a\n+b\n", 1),
+            ("@@ -4 +4,2 @@\n-a\n+b\n+c\n", 4),
+            ("@@ -4,2 +9 @@\n-a\n-b\n+c\n", 9),
+            ("@@ -2,3 +2,3 @@\n a\n-b\n+c\n d\n", 3),
+        ] {
+            assert_eq!(first_changed(&format!("--- a\n+++ b\n{hunk}")), Some(line), "{hunk}");
+        }
+        assert_eq!(first_changed("rename from a\nrename to b\n"), None);
     }
 }

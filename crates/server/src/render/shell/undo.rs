@@ -6,7 +6,7 @@ use mcp_text_editor_store::{ChangeKind, Entry, EntryFile, Undone, Warning};
 
 use super::diff::changes;
 use super::edits::path;
-use super::style::{DIM, ID, STRONG};
+use super::{DIM, ID, STRONG};
 use crate::problem::Problem;
 use crate::render::edit::words;
 use crate::render::escape::on_one_line;

@@ -19,7 +19,7 @@ use mcp_text_editor_core::digest::Digest;
 use serde_json::json;
 use subtle::ConstantTimeEq as _;
 
-use super::body::{self, Body};
+use super::headers::{self, Body};
 
 /// The settings of HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -169,7 +169,7 @@ pub(super) fn oauth_refusal(has_token: bool) -> Response<Body> {
         "error": "access_denied",
         "error_description": format!("this server does not use OAuth: {instead}"),
     });
-    body::of(StatusCode::NOT_FOUND, "application/json", said.to_string())
+    headers::of(StatusCode::NOT_FOUND, "application/json", said.to_string())
 }
 
 #[cfg(test)]

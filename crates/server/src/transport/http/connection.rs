@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
-use super::body::Body;
+use super::headers::Body;
 use super::places::{Closed, ConnectionPlace, Places};
 
 /// The maximum bytes of a request's head. A connection reads ahead at most twice as many.

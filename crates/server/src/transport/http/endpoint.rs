@@ -18,11 +18,9 @@ use rmcp::service::TxJsonRpcMessage;
 use serde_json::json;
 
 use super::access::{HttpSettings, OriginError, check_origin, configured_origin, is_oauth, oauth_refusal};
-use super::arrival::{self, BodyError, NoBatch, kib};
-use super::body::{self, Body};
 use super::connection::Responder;
-use super::exchange::{self, Exchange, is_last};
-use super::headers::{self, Accepts};
+use super::exchange::{self, BodyError, Exchange, NoBatch, is_last, kib};
+use super::headers::{self, Accepts, Body};
 use super::intake::{Ended, Intake, Share};
 use super::places::{ConnectionPlace, ConnectionWork};
 use crate::limits::{Limit, Limits};
@@ -95,7 +93,7 @@ impl Endpoint {
             path if is_oauth(path) => ("oauth", oauth_refusal(self.settings.token.is_some())),
             _ => (
                 "other",
-                body::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz, /readyz and /metrics\n"),
+                headers::text(StatusCode::NOT_FOUND, "there are /mcp, /healthz, /readyz and /metrics\n"),
             ),
         };
         let (status, seconds) = (response.status().as_u16(), began.elapsed().as_secs_f64());
@@ -106,7 +104,8 @@ impl Endpoint {
         tracing::info!(method, path, status, seconds, "request");
         // A client that expects `100 Continue` has not sent the body, and need not send it.
         if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
-            arrival::discard(incoming, self.limits().size(Limit::Line).saturating_mul(2), &self.intake).await;
+            exchange::discard(incoming, self.limits().size(Limit::Line).saturating_mul(2), &self.intake)
+                .await;
         }
         response
     }
@@ -115,7 +114,7 @@ impl Endpoint {
     /// because load balancers have no token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
-            body::text(StatusCode::OK, "ok\n")
+            headers::text(StatusCode::OK, "ok\n")
         } else {
             not_allowed("GET, HEAD")
         }
@@ -128,8 +127,10 @@ impl Endpoint {
             return not_allowed("GET, HEAD");
         }
         match self.server.why_edits_wait() {
-            None => body::text(StatusCode::OK, "ok\n"),
-            Some(why) => body::text(StatusCode::SERVICE_UNAVAILABLE, format!("edits are refused: {why}\n")),
+            None => headers::text(StatusCode::OK, "ok\n"),
+            Some(why) => {
+                headers::text(StatusCode::SERVICE_UNAVAILABLE, format!("edits are refused: {why}\n"))
+            }
         }
     }
 
@@ -140,7 +141,7 @@ impl Endpoint {
             return Err(Box::new(not_allowed("GET")));
         }
         let work = work(place)?;
-        Ok(body::of(StatusCode::OK, measure::KIND, measure::text()).map(|body| body.during(work)))
+        Ok(headers::of(StatusCode::OK, measure::KIND, measure::text()).map(|body| body.during(work)))
     }
 
     /// Checks the host to which a request is addressed, the web page that it comes from, and its token.
@@ -173,15 +174,15 @@ impl Endpoint {
         let accepts = headers::accepts(&request.headers);
         if !accepts.json && !accepts.events {
             let why = "an answer is application/json or text/event-stream, and Accept takes neither\n";
-            return Err(Box::new(body::text(StatusCode::NOT_ACCEPTABLE, why)));
+            return Err(Box::new(headers::text(StatusCode::NOT_ACCEPTABLE, why)));
         }
         if !headers::is_json(&request.headers) {
             let why = "a message is sent as application/json\n";
-            return Err(Box::new(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
+            return Err(Box::new(headers::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
         }
         if !headers::is_plain(&request.headers) {
             let why = "a message is sent as it is, without a Content-Encoding\n";
-            return Err(Box::new(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
+            return Err(Box::new(headers::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
         }
         let work = work(place)?;
         let response = self.serve(&request.headers, accepts, incoming).await?;
@@ -197,21 +198,21 @@ impl Endpoint {
     ) -> Result<Response<Body>, Refusal> {
         let mut share = self.intake.share().await.map_err(|Ended| Box::new(ending()))?;
         let limit = self.limits().size(Limit::Line);
-        let read = arrival::read(incoming, limit, &self.intake, &mut share).await;
+        let read = exchange::read(incoming, limit, &self.intake, &mut share).await;
         let text = read.map_err(|unread| Box::new(self.unread(unread)))?;
         let is_of_batches = headers::revision(headers) == Ok(ProtocolVersion::V_2025_03_26);
-        let Some(items) = arrival::batch(&text).filter(|_| is_of_batches) else {
+        let Some(items) = exchange::batch(&text).filter(|_| is_of_batches) else {
             let weighed = WeighedText::of(&text, self.limits());
             make_room(&mut share, weighed.values()).await?;
             let begun = self.begin(headers, accepts, weighed, MessageUnit::Body, &Arc::new(share));
             drop(text);
             return Ok(match begun {
-                MessageOutcome::Answered(answer) => body::answer(StatusCode::OK, *answer),
+                MessageOutcome::Answered(answer) => headers::answer(StatusCode::OK, *answer),
                 MessageOutcome::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
-                MessageOutcome::Nothing => body::empty(StatusCode::ACCEPTED),
+                MessageOutcome::Nothing => headers::empty(StatusCode::ACCEPTED),
                 MessageOutcome::Refused(refused) => {
                     let id = refused.ids.first().and_then(Option::as_ref);
-                    body::error(headers::status_of(&refused.error), id, &refused.error)
+                    headers::error(headers::status_of(&refused.error), id, &refused.error)
                 }
             });
         };
@@ -221,14 +222,14 @@ impl Endpoint {
                 NoBatch::TooMany => {
                     format!(
                         "a batch has at most {} messages, and this one has more; none was carried out",
-                        arrival::MAX_BATCH
+                        exchange::MAX_BATCH
                     )
                 }
             })
         })?;
         if !accepts.json {
             let why = "a batch is answered as application/json\n";
-            return Err(Box::new(body::text(StatusCode::NOT_ACCEPTABLE, why)));
+            return Err(Box::new(headers::text(StatusCode::NOT_ACCEPTABLE, why)));
         }
         let items: Vec<WeighedText<'_>> =
             items.into_iter().map(|item| WeighedText::of(item, self.limits())).collect();
@@ -289,11 +290,11 @@ impl Endpoint {
         match unread {
             BodyError::TooLong => {
                 let refused = message::too_long(MessageScan::default(), MessageUnit::Body, self.limits());
-                body::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
+                headers::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
             }
-            BodyError::Broken => body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),
+            BodyError::Broken => headers::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),
             BodyError::Late => {
-                body::text(StatusCode::REQUEST_TIMEOUT, "the body did not come within a minute\n")
+                headers::text(StatusCode::REQUEST_TIMEOUT, "the body did not come within a minute\n")
             }
             BodyError::Slow => unavailable(
                 "the body came slowly, and others wait for the room that it takes; send it again\n",
@@ -311,7 +312,7 @@ fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
 
 /// Waits until the share has room for a request with this number of values.
 async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
-    let more = kib(message::bytes_of_values(values)).saturating_sub(arrival::INITIAL_CAPACITY);
+    let more = kib(message::bytes_of_values(values)).saturating_sub(exchange::INITIAL_CAPACITY);
     share.grow(more).await.map_err(|Ended| Box::new(ending()))
 }
 
@@ -332,9 +333,9 @@ async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
         }
     }
     if answers.is_empty() {
-        return body::empty(StatusCode::ACCEPTED);
+        return headers::empty(StatusCode::ACCEPTED);
     }
-    body::json(StatusCode::OK, serde_json::to_vec(&answers))
+    headers::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
 /// Waits for the first message of a call. If the message is the answer, the answer is the whole response. Any
@@ -354,13 +355,13 @@ async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersio
 async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     while let Some(message) = exchange.next().await {
         if is_last(&message) && accepts.json {
-            return body::answer(status_of(&message, revision), message);
+            return headers::answer(status_of(&message, revision), message);
         }
         if is_last(&message) || accepts.events {
-            return body::events(message, exchange);
+            return headers::events(message, exchange);
         }
     }
-    body::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")
+    headers::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")
 }
 
 /// Returns the status of an answer. From revision 2026-07-28 on, some errors have their own HTTP status. In
@@ -384,19 +385,19 @@ fn forbidden(error: OriginError) -> Response<Body> {
         OriginError::Host => "Host is neither an address, nor localhost, nor a name that --allow-host gives",
         OriginError::Origin => "Origin is neither this server nor one that --allow-origin gives",
     };
-    body::error(StatusCode::FORBIDDEN, None, &ErrorData::invalid_request(why, None))
+    headers::error(StatusCode::FORBIDDEN, None, &ErrorData::invalid_request(why, None))
 }
 
 fn unauthorized() -> Response<Body> {
     let why = "the token of this server is to be sent: Authorization: Bearer TOKEN";
-    let mut response = body::error(StatusCode::UNAUTHORIZED, None, &ErrorData::invalid_request(why, None));
+    let mut response = headers::error(StatusCode::UNAUTHORIZED, None, &ErrorData::invalid_request(why, None));
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }
 
 /// Refuses a whole batch.
 fn bad_batch(why: String) -> Refusal {
-    Box::new(body::error(StatusCode::BAD_REQUEST, None, &ErrorData::invalid_request(why, None)))
+    Box::new(headers::error(StatusCode::BAD_REQUEST, None, &ErrorData::invalid_request(why, None)))
 }
 
 fn ending() -> Response<Body> {
@@ -405,21 +406,21 @@ fn ending() -> Response<Body> {
 
 /// Refuses a request, which the client can retry soon, and closes the connection.
 fn unavailable(why: &'static str) -> Response<Body> {
-    let mut response = body::text(StatusCode::SERVICE_UNAVAILABLE, why);
+    let mut response = headers::text(StatusCode::SERVICE_UNAVAILABLE, why);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
 fn not_allowed(methods: &'static str) -> Response<Body> {
-    let mut response = body::text(StatusCode::METHOD_NOT_ALLOWED, "this method does nothing here\n");
+    let mut response = headers::text(StatusCode::METHOD_NOT_ALLOWED, "this method does nothing here\n");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     response
 }
 
 /// Tells a browser what a page of an allowed origin may send.
 fn preflight() -> Response<Body> {
-    let mut response = body::empty(StatusCode::NO_CONTENT);
+    let mut response = headers::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
     headers.insert(

@@ -9,8 +9,6 @@
 //! the same modules to serve a page to a person's browser; it does not serve MCP.
 
 mod access;
-mod arrival;
-mod body;
 mod connection;
 mod endpoint;
 mod exchange;

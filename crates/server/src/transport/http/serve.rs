@@ -17,7 +17,7 @@ use super::intake::Intake;
 use super::places::Places;
 use crate::limits::Limit;
 use crate::protocol::server::Server;
-use crate::transport::signals;
+use crate::transport;
 
 /// The maximum number of open connections. If the process may have fewer than twice as many files open, the
 /// maximum is half of the files, because the work needs the other half.
@@ -67,7 +67,7 @@ impl Listener {
 pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(async {
-        let end = signals::of_the_end()?;
+        let end = transport::of_the_end()?;
         accept(server, listener, settings, end).await
     });
     runtime.shutdown_background();

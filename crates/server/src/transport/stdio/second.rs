@@ -1,11 +1,10 @@
 //! Runs a second thread. While many calls wait in the input, the thread answers some of the calls whose
 //! results are at hand: small reads of cached files (`protocol::at_hand`).
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, SendError, Sender};
-use std::thread;
+use std::{io, thread};
 
 use rmcp::RoleServer;
 use rmcp::model::JsonRpcMessage;
@@ -14,7 +13,7 @@ use rmcp::service::RxJsonRpcMessage;
 use super::shared::Shared;
 use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
-use crate::transport::answer;
+use crate::transport::plain_call;
 
 /// The maximum number of calls that may wait for the thread: enough to keep the thread busy, and so few that
 /// both threads run out of work at about the same time.
@@ -74,7 +73,7 @@ fn work(server: &Server, shared: &Shared, receiver: &Receiver<Task>, waiting: &A
                 let answer = JsonRpcMessage::response(result, request.id.clone());
                 if shared.ends(&answer) {
                     // An error here is ignored: the writer's own error ends the session.
-                    let _ = shared.put(|answers| answer::write(answer, answers));
+                    let _ = shared.put(|answers| plain_call::write(answer, answers));
                 }
             }
             None => shared.leave(message),

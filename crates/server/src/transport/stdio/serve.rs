@@ -17,7 +17,7 @@ use super::transport::{LineTransport, UNREAD};
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::protocol::session;
-use crate::transport::signals;
+use crate::transport;
 
 /// Builds a runtime with one thread for the protocol, and more threads for the calls as needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
@@ -36,7 +36,7 @@ pub fn serve(server: Server) -> io::Result<()> {
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;
     let outcome = runtime.block_on(async {
-        let mut end = signals::of_the_end_if_ignored()?;
+        let mut end = transport::of_the_end_if_ignored()?;
         let (stop, stopped) = oneshot::channel();
         let input = Stoppable { input: stream::input()?, stop: Some(stopped), ended: false };
         let transport =

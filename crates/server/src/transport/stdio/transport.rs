@@ -4,12 +4,11 @@
 //! written together. The bytes of requests in work and of unwritten answers are counted. While they are too
 //! many, no more input is read.
 
-use std::fmt;
-use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use std::{fmt, io};
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -26,7 +25,7 @@ use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
 use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
-use crate::transport::answer;
+use crate::transport::plain_call;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
@@ -112,7 +111,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
 
     /// Gives an answer to the writer.
     fn answer(&self, answer: TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
-        self.shared.put(|answers| answer::write(answer, answers))
+        self.shared.put(|answers| plain_call::write(answer, answers))
     }
 
     /// Reads the next message. The SDK drops the future that calls this whenever it has other work, so all

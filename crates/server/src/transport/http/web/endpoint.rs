@@ -15,18 +15,16 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::keys::Keys;
-use super::peer::is_anothers;
+use super::keys::{Keys, is_anothers};
 use super::query::{Query, take_back};
 use crate::history::{self, BoxedProblem, Past};
 use crate::page;
 use crate::problem::{Code, Problem};
 use crate::render::past as words;
 use crate::transport::http::access::{HttpSettings, check_origin};
-use crate::transport::http::arrival::{self, BodyError};
-use crate::transport::http::body::{self, Body};
 use crate::transport::http::connection::{ConnectionEnds, Responder};
-use crate::transport::http::headers;
+use crate::transport::http::exchange::{self, BodyError};
+use crate::transport::http::headers::{self, Body};
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::ConnectionPlace;
 
@@ -91,13 +89,13 @@ impl Responder for WebEndpoint {
         let (request, mut incoming) = request.into_parts();
         let mut response = match check_origin(&request.uri, &request.headers, &self.settings) {
             Ok(()) => self.at(&request, &mut incoming, place).await,
-            Err(_) => body::text(StatusCode::FORBIDDEN, "Host or Origin is not this page's\n"),
+            Err(_) => headers::text(StatusCode::FORBIDDEN, "Host or Origin is not this page's\n"),
         };
         tracing::debug!(status = response.status().as_u16(), "request");
         self.guard(&mut response);
         // A client that expects `100 Continue` has not sent the body, and need not send it.
         if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
-            arrival::discard(incoming, 2 * BODY, &self.intake).await;
+            exchange::discard(incoming, 2 * BODY, &self.intake).await;
         }
         response
     }
@@ -113,14 +111,14 @@ impl WebEndpoint {
         let (path, method) = (request.uri.path(), &request.method);
         match path {
             "/" if matches!(*method, Method::GET | Method::HEAD) => {
-                body::of(StatusCode::OK, "text/html; charset=utf-8", self.page.clone())
+                headers::of(StatusCode::OK, "text/html; charset=utf-8", self.page.clone())
             }
             "/" => not_allowed("GET, HEAD"),
             // Browsers request this path on their own.
-            "/favicon.ico" => body::empty(StatusCode::NO_CONTENT),
+            "/favicon.ico" => headers::empty(StatusCode::NO_CONTENT),
             "/api/session" if *method == Method::POST && is_of_another_user(request) => {
                 tracing::warn!("another user of this machine has the link, and was refused");
-                body::text(StatusCode::FORBIDDEN, "this page is another user's\n")
+                headers::text(StatusCode::FORBIDDEN, "this page is another user's\n")
             }
             "/api/session" if *method == Method::POST => match self.keys.redeem(&request.headers) {
                 Some(secret) => told(StatusCode::OK, &json!({ "secret": secret })),
@@ -136,7 +134,7 @@ impl WebEndpoint {
                 let response = self.api(request, incoming).await.unwrap_or_else(|fault| refused(&fault));
                 response.map(|body| body.during(work))
             }
-            _ => body::text(StatusCode::NOT_FOUND, "there is / alone\n"),
+            _ => headers::text(StatusCode::NOT_FOUND, "there is / alone\n"),
         }
     }
 
@@ -203,15 +201,17 @@ impl WebEndpoint {
     ) -> Result<Response<Body>, BoxedProblem> {
         if !headers::is_json(&request.headers) || !headers::is_plain(&request.headers) {
             let why = "a body is sent as application/json, as it is\n";
-            return Ok(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+            return Ok(headers::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
         }
         let Ok(mut share) = self.intake.share().await else { return Ok(busy()) };
-        let text = match arrival::read(incoming, BODY, &self.intake, &mut share).await {
+        let text = match exchange::read(incoming, BODY, &self.intake, &mut share).await {
             Ok(text) => text,
             Err(BodyError::TooLong) => {
-                return Ok(body::text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"));
+                return Ok(headers::text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"));
             }
-            Err(BodyError::Broken) => return Ok(body::text(StatusCode::BAD_REQUEST, "the body is broken\n")),
+            Err(BodyError::Broken) => {
+                return Ok(headers::text(StatusCode::BAD_REQUEST, "the body is broken\n"));
+            }
             Err(BodyError::Late | BodyError::Slow | BodyError::Ended) => return Ok(busy()),
         };
         let asked = take_back(&text)?;
@@ -274,7 +274,7 @@ fn is_of_another_user(request: &Parts) -> bool {
 }
 
 fn told(status: StatusCode, value: &Value) -> Response<Body> {
-    body::json(status, serde_json::to_vec(value))
+    headers::json(status, serde_json::to_vec(value))
 }
 
 fn refused(problem: &Problem) -> Response<Body> {
@@ -304,11 +304,14 @@ fn unauthorized() -> Response<Body> {
 }
 
 fn busy() -> Response<Body> {
-    body::text(StatusCode::SERVICE_UNAVAILABLE, "there are too many pages or requests, or the program ends\n")
+    headers::text(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "there are too many pages or requests, or the program ends\n",
+    )
 }
 
 fn not_allowed(methods: &'static str) -> Response<Body> {
-    let mut response = body::text(StatusCode::METHOD_NOT_ALLOWED, "this method does nothing here\n");
+    let mut response = headers::text(StatusCode::METHOD_NOT_ALLOWED, "this method does nothing here\n");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     response
 }

@@ -6,7 +6,6 @@
 
 mod endpoint;
 mod keys;
-mod peer;
 mod query;
 mod serve;
 

@@ -15,11 +15,11 @@ use tokio::time::timeout;
 use super::endpoint::{Pulse, WebEndpoint, page};
 use super::keys::Keys;
 use crate::history::Past;
+use crate::transport;
 use crate::transport::http::access::HttpSettings;
 use crate::transport::http::connection;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::Places;
-use crate::transport::signals;
 
 /// The maximum number of open connections. A browser uses six.
 const CONNECTIONS: u32 = 64;
@@ -101,7 +101,7 @@ pub fn serve(past: Past, listener: PageListener, idle: Duration) -> io::Result<E
 }
 
 async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
-    let mut end = signals::of_the_end()?;
+    let mut end = transport::of_the_end()?;
     let PageListener { listeners, address, keys, link: _ } = listener;
     let (page, policy) = page();
     let pulse = Pulse::new();
