@@ -9,8 +9,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::rejection::{Evidence, Rejection};
 use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Plan, Position, Resolution};
-use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::scan::{Scan, Scanned, Scanner};
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::{SpliceSet, Spliced};
 

@@ -48,7 +48,7 @@ HELP = {"crates/server/src/cli/args.rs", "crates/server/src/cli/history/args.rs"
 TEXTS = {
     "crates/core/src/diff/long_lines.rs": "marks in a line that is cut",
     "crates/core/src/diff/unified/bounded_text.rs": "what every diff says of a last line, and of lines that are left out",
-    "crates/core/src/encoding/labels/table.rs": "labels of encodings",
+    "crates/core/src/encoding/labels/mod.rs": "labels of encodings",
     "crates/core/src/rejection.rs": "parts of an error's line for a log",
 }
 

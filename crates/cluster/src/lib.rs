@@ -14,7 +14,7 @@ mod tests;
 
 pub use cluster::{Cluster, WithoutDatabase};
 pub use postgres::error::DatabaseError;
-pub use postgres::report::{
+pub use postgres::error::{
     ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
 pub use postgres::url::{BadStateUrl, StateUrl};

@@ -7,12 +7,12 @@
 //! `mcp-text-editor-store`, which is built on it.
 //!
 //! - [`scan`] reads a file once, in chunks of any size, and finds its digest, its encoding, whether it
-//!   decodes, and where its lines are. [`scanned`] pairs the bytes with that scan, and answers questions
-//!   about lines; [`show`](mod@show) returns their text.
+//!   decodes, and where its lines are. [`scan::Scanned`] pairs the bytes with that scan, and answers
+//!   questions about lines; [`show`](mod@show) returns their text.
 //! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a
 //!   [`Plan`](resolve::Plan) of splices, or into every reason why it cannot be carried out ([`rejection`]),
 //!   with evidence: where the text occurs ([`matching`]), or similar lines that may be meant. It also reviews
-//!   new text for slips ([`slip`]).
+//!   new text for slips ([`rejection::Slip`]).
 //! - [`splice`] applies the plan to the old file: the new file is a view that can be read at any offset, and
 //!   the inverse of the splices restores the old file. [`regions`](mod@regions) finds the lines that have
 //!   changed, and [`diff`] shows them.
@@ -32,7 +32,7 @@
 //!
 //! use mcp_text_editor_core::resolve::{MatchOptions, Patch, patch};
 //! use mcp_text_editor_core::scan::Scanner;
-//! use mcp_text_editor_core::scanned::Scanned;
+//! use mcp_text_editor_core::scan::Scanned;
 //! use mcp_text_editor_core::source::{Source, read_range};
 //! use mcp_text_editor_core::splice::Spliced;
 //!
@@ -75,7 +75,7 @@
 //! ```
 //! # use mcp_text_editor_core::resolve::{GuardedRange, delete};
 //! # use mcp_text_editor_core::scan::Scanner;
-//! # use mcp_text_editor_core::scanned::Scanned;
+//! # use mcp_text_editor_core::scan::Scanned;
 //! let file = b"one\ntwo\n".as_slice();
 //! let mut scanner = Scanner::new(None);
 //! scanner.feed(file);
@@ -124,7 +124,6 @@ pub mod file_names;
 pub mod invisible;
 pub mod line;
 pub mod line_ending;
-mod line_numbers;
 pub mod lines;
 pub mod matching;
 mod mismatch;
@@ -133,10 +132,8 @@ pub mod regions;
 pub mod rejection;
 pub mod resolve;
 pub mod scan;
-pub mod scanned;
 pub mod show;
 pub mod shown_lines;
-pub mod slip;
 pub mod source;
 pub mod splice;
 pub mod text_length;

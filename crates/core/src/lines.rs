@@ -33,7 +33,7 @@ pub struct LineIndex {
     marks: Arc<[Mark]>,
 }
 
-/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) passes it on. Offsets and
+/// One line, as [`Scanned::for_each_line`](crate::scan::Scanned::for_each_line) passes it on. Offsets and
 /// lengths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -149,7 +149,7 @@ impl LineIndex {
         around(start).0.offset..around(if lines.is_empty() { start } else { lines.end() }).1
     }
 
-    /// Implements [`Scanned::cursor`](crate::scanned::Scanned::cursor).
+    /// Implements [`Scanned::cursor`](crate::scan::Scanned::cursor).
     pub(crate) fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
         Cursor {
             lines: self,
@@ -188,7 +188,7 @@ impl LineIndex {
         Err(before)
     }
 
-    /// Implements [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line).
+    /// Implements [`Scanned::for_each_line`](crate::scan::Scanned::for_each_line).
     pub(crate) fn for_each<S: Source + ?Sized>(
         &self,
         source: &S,
@@ -235,7 +235,7 @@ impl LineIndex {
 }
 
 /// A place in the file that moves forward from line to line, and back at the price of reading more. See
-/// [`Scanned::cursor`](crate::scanned::Scanned::cursor). Its methods fail only if the source does.
+/// [`Scanned::cursor`](crate::scan::Scanned::cursor). Its methods fail only if the source does.
 #[derive(Debug)]
 pub struct Cursor<'a, S: ?Sized> {
     lines: &'a LineIndex,
@@ -425,8 +425,8 @@ mod tests {
 
     use super::*;
     use crate::encoding::Encoding;
+    use crate::scan::Scanned;
     use crate::scan::{Scan, Scanner};
-    use crate::scanned::Scanned;
     use crate::source::Window;
 
     /// A source of `size` equal bytes, except for a line end at `at`. It counts its reads.

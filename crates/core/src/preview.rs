@@ -9,10 +9,9 @@ use crate::diff::{self, Comparison};
 use crate::digest::{Digest, Hasher};
 use crate::line::LineNumber;
 use crate::regions::{Region, regions};
+use crate::rejection::ReportedSlip;
 use crate::resolve::Plan;
-use crate::scan::{Scan, Scanner};
-use crate::scanned::Scanned;
-use crate::slip::ReportedSlip;
+use crate::scan::{Scan, Scanned, Scanner};
 use crate::source::{Source, for_each_chunk};
 use crate::splice::{SpliceSet, Spliced};
 

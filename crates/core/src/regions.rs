@@ -11,7 +11,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::matching::Tier;
 use crate::resolve::Plan;
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::Source;
 
 /// Whole lines of the new file, and the lines of the old one that they replace.

@@ -7,8 +7,7 @@ use crate::encoding::{Decoded, Decoder};
 use crate::line::{LineNumber, LineRange};
 use crate::lines::ScannedLine;
 use crate::rejection::Excerpt;
-use crate::scan::Scan;
-use crate::scanned::Scanned;
+use crate::scan::{Scan, Scanned};
 use crate::source::{CHUNK, Source, Window, for_each_chunk};
 use crate::text_length::Measure;
 
@@ -84,7 +83,7 @@ impl Budget {
 /// ```
 /// use mcp_text_editor_core::line::LineRange;
 /// use mcp_text_editor_core::scan::Scanner;
-/// use mcp_text_editor_core::scanned::Scanned;
+/// use mcp_text_editor_core::scan::Scanned;
 /// use mcp_text_editor_core::show::{Budget, show};
 ///
 /// let bytes = b"one\r\ntwo\r\nthree\r\n".as_slice();

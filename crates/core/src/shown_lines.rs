@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::Source;
 
 /// The maximum number of lines of a file that is compared with the lines that were shown.
@@ -478,8 +478,8 @@ mod tests {
     #[test]
     fn a_text_inside_a_line_that_others_changed_is_refused() {
         use crate::rejection::Rejection;
+        use crate::rejection::TextKind;
         use crate::resolve::unless_changed;
-        use crate::slip::TextKind;
 
         let (before, now) = ("x = 1\ny\n", "x = 12\ny\n");
         let scan = scan(now);

@@ -11,14 +11,14 @@ use cap_std::ambient_authority;
 use crate::os::directory::Dir;
 use crate::os::{self, clock};
 
-pub use crate::access::directory::DirectoryKey;
+pub use crate::access::place::DirectoryKey;
 pub use crate::history::{Archive, Caller, Chains, EditedFile, MoveSince, NewEdit, decode, encode};
 pub use crate::journal::{
     ContentChange, Contents, FoundRecord, Intent, Journal, JournalOfMachines, Naming, Record, Step, Subject,
     first_part, with_steps,
 };
 pub use crate::os::identity::FileKey;
-pub use crate::stage::temporary::TemporaryId;
+pub use crate::stage::TemporaryId;
 
 /// Returns a path as bytes that another process of this system can read with [`path_of`].
 #[must_use]

@@ -96,7 +96,7 @@ pub use access::landlock::{Confinement, Gap, Lack, Network};
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
 pub use access::roots::{PathError, has_containment};
-pub use access::suggested::search::Purpose;
+pub use access::suggested::Purpose;
 pub use access::unserved::{
     ConfiguredDirectory, FileOwner, Unserved, WhyUnserved, is_same_directory, only_when_named,
 };

@@ -15,7 +15,7 @@ use crate::journal::{Journal, JournalOfMachines, Stuck};
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
-use crate::stage::temporary::IN_MEMORY;
+use crate::stage::IN_MEMORY;
 use crate::state_dir::StateDir;
 
 /// The state that every call works with: the allowed directories, the caches, and how durable an edit is.

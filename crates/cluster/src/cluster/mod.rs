@@ -12,12 +12,9 @@ use mcp_text_editor_store::{Observer, Operation, StoreError, StoreErrorKind};
 use crate::history::SharedArchive;
 use crate::journal::found::FoundRow;
 use crate::journal::link::{JournalLink, failed};
-use crate::journal::naming::Everywhere;
-use crate::journal::record::RowRecord;
-use crate::journal::statements::{self, ABANDONED, ALL, BEGIN, NAMING};
+use crate::journal::record::{self, ABANDONED, ALL, BEGIN, Everywhere, NAMING, RowRecord};
 use crate::postgres::database::{Database, Value, drawn};
-use crate::postgres::error::DatabaseError;
-use crate::postgres::report::DatabaseReport;
+use crate::postgres::error::{DatabaseError, DatabaseReport};
 use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 use crate::root_names::RootNames;
@@ -110,12 +107,12 @@ impl Journal for Cluster {
         let session = self.link.database.session(self.patience()).map_err(fail)?;
         let claim = drawn();
         let values = vec![
-            statements::number(session.key),
-            statements::number(claim),
-            statements::text(contents.clone()),
-            statements::text(format!("process {}", std::process::id())),
-            statements::keys(keys),
-            statements::texts(paths),
+            record::number(session.key),
+            record::number(claim),
+            record::text(contents.clone()),
+            record::text(format!("process {}", std::process::id())),
+            record::keys(keys),
+            record::texts(paths),
         ];
         let begun = self.link.database.query(&session, BEGIN, values);
         let mut record = RowRecord::new(self.link.clone(), session, claim, contents, subjects.to_vec());
@@ -176,7 +173,7 @@ impl JournalOfMachines for Cluster {
                 let everywhere = Everywhere(&self.link.roots);
                 let keys = files.iter().filter_map(|path| everywhere.key(path));
                 let keys: Vec<Vec<u8>> = keys.map(|(key, _)| key).collect();
-                self.records(NAMING, || vec![statements::keys(keys.clone())], Duration::ZERO)
+                self.records(NAMING, || vec![record::keys(keys.clone())], Duration::ZERO)
             }
         };
         let first = files.and_then(<[_]>::first).copied().unwrap_or_else(|| Path::new("in the database"));

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use mcp_text_editor_store::EditFilter as Filter;
-use mcp_text_editor_store::HistorySettings as Settings;
 use mcp_text_editor_store::backend::{Archive, MoveSince, NewEdit};
-use mcp_text_editor_store::{EditId, Entry, Forgotten, KnownRoot, NotKept, Undo};
+use mcp_text_editor_store::{
+    EditFilter as Filter, EditId, Entry, Forgotten, HistorySettings as Settings, KnownRoot, NotKept, Undo,
+};
 use tokio_postgres::Client;
 
-use crate::history::conditions::{Conditions, places};
-use crate::history::read::of_database;
+use crate::history::read::{Conditions, of_database, places};
 use crate::history::{read, write};
 use crate::postgres::database::{Database, Work};
 use crate::root_names::RootNames;

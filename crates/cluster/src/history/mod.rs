@@ -1,7 +1,6 @@
 //! Past edits in a `PostgreSQL` database that several machines share: [`SharedArchive`].
 
 mod archive;
-mod conditions;
 mod read;
 #[cfg(test)]
 mod tests;

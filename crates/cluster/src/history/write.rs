@@ -5,15 +5,12 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use mcp_text_editor_store::HistorySettings as Settings;
-use mcp_text_editor_store::backend as os;
 use mcp_text_editor_store::backend::{Caller, DirectoryKey, EditedFile, NewEdit};
-use mcp_text_editor_store::{EditId, NotKept, Remedy, Undo};
+use mcp_text_editor_store::{EditId, HistorySettings as Settings, NotKept, Remedy, Undo, backend as os};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
-use crate::history::conditions::{FORGET, KeyRanges, storable};
-use crate::history::read::{of_database, time_of};
+use crate::history::read::{FORGET, KeyRanges, of_database, storable, time_of};
 use crate::postgres::database::{Database, Value, borrowed};
 use crate::postgres::error::DatabaseError;
 use crate::root_names::{RootNames, SharedPath};

@@ -7,8 +7,7 @@ use mcp_text_editor_store::backend::{Contents, FoundRecord};
 use mcp_text_editor_store::{Operation, StoreError};
 
 use crate::journal::link::{JournalLink, failed};
-use crate::journal::naming::Everywhere;
-use crate::journal::statements::{self, COMMITTED, END, IS_THERE, PROVE, RELEASE, TAKE_OVER};
+use crate::journal::record::{self, COMMITTED, END, Everywhere, IS_THERE, PROVE, RELEASE, TAKE_OVER};
 use crate::postgres::database::{BOUND, DatabaseSession, drawn};
 use crate::postgres::error::DatabaseError;
 
@@ -39,7 +38,7 @@ fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Conten
 }
 
 impl FoundRow {
-    /// Reads a row of [`ALL`](statements::ALL); `None` if it has other columns.
+    /// Reads a row of [`ALL`](record::ALL); `None` if it has other columns.
     pub(crate) fn read(link: JournalLink, row: &tokio_postgres::Row) -> Option<Self> {
         let epoch = u32::try_from(row.try_get::<_, i32>(2).ok()?).unwrap_or_default();
         let contents = contents_of(&link, row.try_get(4).ok()?, row.try_get(3).ok()?, epoch);
@@ -52,7 +51,7 @@ impl FoundRow {
         let database = &self.link.database;
         let told = database
             .session(BOUND)
-            .and_then(|session| database.query(&session, statement, vec![statements::number(self.claim)]));
+            .and_then(|session| database.query(&session, statement, vec![record::number(self.claim)]));
         told.inspect_err(|error| tracing::debug!(%error, "a record is left in the database")).is_ok()
     }
 }
@@ -74,7 +73,7 @@ impl FoundRecord for FoundRow {
         let database = &self.link.database;
         let found = database
             .session(BOUND)
-            .and_then(|session| database.query(&session, IS_THERE, vec![statements::number(self.claim)]));
+            .and_then(|session| database.query(&session, IS_THERE, vec![record::number(self.claim)]));
         // If the database does not answer, the record may still exist.
         !found.is_ok_and(|rows| rows.is_empty())
     }
@@ -87,7 +86,7 @@ impl FoundRecord for FoundRow {
         let database = &self.link.database;
         let claim = drawn();
         let taken = database.session(BOUND).and_then(|session| {
-            let values = [self.claim, claim, session.key].map(statements::number).into();
+            let values = [self.claim, claim, session.key].map(record::number).into();
             Ok((database.query(&session, TAKE_OVER, values)?, session))
         });
         // If the answer was lost, the record is abandoned again once this session has ended.
@@ -110,7 +109,7 @@ impl FoundRecord for FoundRow {
             failed(Operation::Recover, &self.path, DatabaseError::Ended(why.to_owned()))
         };
         let session = self.taken.as_ref().ok_or_else(lost)?;
-        let values = [self.claim, session.key].map(statements::number).into();
+        let values = [self.claim, session.key].map(record::number).into();
         let rows = self.link.database.query(session, PROVE, values);
         let rows = rows.map_err(|error| failed(Operation::Recover, &self.path, error))?;
         if rows.is_empty() { Err(lost()) } else { Ok(()) }

@@ -9,8 +9,6 @@
 
 pub(crate) mod found;
 pub(crate) mod link;
-pub(crate) mod naming;
 pub(crate) mod record;
-pub(crate) mod statements;
 #[cfg(test)]
 mod tests;

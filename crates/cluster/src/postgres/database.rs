@@ -5,14 +5,13 @@
 //! that the lock is held. If the session ends, another session is opened, with another lock. Everything else
 //! uses a second connection, [`Database::run`].
 
-use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use mcp_text_editor_store::Observer;
 use tokio::runtime::{Builder, Handle};
@@ -21,10 +20,9 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
-use crate::postgres::error::DatabaseError;
+use crate::postgres::error::{DatabaseError, DatabaseReport};
 use crate::postgres::examine::examine;
-use crate::postgres::pool;
-use crate::postgres::report::DatabaseReport;
+use crate::postgres::session;
 use crate::postgres::session::{Running, SILENCE, SessionSettings, connect};
 
 /// The maximum time that a statement may take, and that a caller waits for a session.
@@ -310,7 +308,7 @@ async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), Database
         return Err(DatabaseError::Unreachable("a lock was drawn twice".to_owned()));
     }
     let second = connect(&inner.settings).await?;
-    let is_pooled = timeout(BOUND, pool::is_pooled(&client, &second.0)).await;
+    let is_pooled = timeout(BOUND, session::is_pooled(&client, &second.0)).await;
     let is_pooled = is_pooled.map_err(|_| DatabaseError::TimedOut(BOUND.as_secs()))?;
     if is_pooled.map_err(|error| DatabaseError::of_statement(&error))? {
         return Err(DatabaseError::Pooled);
@@ -336,7 +334,7 @@ async fn heartbeat(session: &DatabaseSession, pause: Duration) -> DatabaseError 
     let bound = SILENCE / 2;
     loop {
         sleep(pause).await;
-        match timeout(bound, pool::process(&session.client)).await {
+        match timeout(bound, session::process(&session.client)).await {
             Ok(Ok(process)) if process == session.process => {}
             Ok(Ok(_)) => return DatabaseError::Pooled,
             Ok(Err(error)) => return DatabaseError::of_statement(&error),
@@ -378,7 +376,7 @@ mod tests {
         let settings = SessionSettings::new(server.url().parse().unwrap()).unwrap();
         Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
             let (client, running) = connect(&settings).await.unwrap();
-            let process = pool::process(&client).await.unwrap();
+            let process = session::process(&client).await.unwrap();
             let (is_over, over) = (AtomicBool::default(), Notify::new());
             let mut session = DatabaseSession { client, key: 1, process, is_over, over };
             let pause = Duration::from_millis(1);

@@ -12,14 +12,12 @@ use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Config, Error};
 
-use crate::postgres::error::told;
-use crate::postgres::migrations::{self, MARK, MIGRATIONS, TABLES};
-use crate::postgres::owner::is_free;
-use crate::postgres::pool::is_pooled;
-use crate::postgres::report::{
+use crate::postgres::error::{
     ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
+    told,
 };
-use crate::postgres::session::{self, HostLogin, Running, SessionSettings, open};
+use crate::postgres::migrations::{self, MARK, MIGRATIONS, TABLES};
+use crate::postgres::session::{self, HostLogin, Running, SessionSettings, is_free, is_pooled, open};
 
 /// The timeout of the examination of one host.
 const BOUND: Duration = Duration::from_secs(8);

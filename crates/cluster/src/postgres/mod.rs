@@ -5,15 +5,10 @@
 //! The client runs on a separate thread. A caller waits for it, at most about [`database::BOUND`] for a
 //! statement. No password appears in an error, a log or a `Debug` output.
 
-mod address;
 pub(crate) mod database;
 pub(crate) mod error;
 mod examine;
 pub(crate) mod migrations;
-pub(crate) mod owner;
-mod password;
-mod pool;
-pub(crate) mod report;
 pub(crate) mod session;
 #[cfg(test)]
 #[expect(

@@ -1,4 +1,13 @@
 //! Opens a connection at the first host that accepts it: [`connect`].
+//!
+//! The SQL condition that the process that owns a record is gone: [`is_free`].
+//!
+//! Detects pools that pass a session of the database from one client to another: [`is_pooled`].
+//!
+//! A pool in front of a database serves many connections with few sessions (`PgBouncer`, `Odyssey`, a
+//! provider's proxy). If it passes a session on after each transaction or statement, the session's advisory
+//! lock outlives the process that took it, and several processes share the lock, so it proves nothing. A pool
+//! that keeps a session as long as the connection lasts does no harm.
 
 use std::fmt;
 use std::future::Future;
@@ -7,14 +16,12 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, SslNegotiation, TargetSessionAttrs};
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config, Error, NoTls};
 
-use crate::postgres::address::Addresses;
 use crate::postgres::error::DatabaseError;
 use crate::postgres::migrations;
-use crate::postgres::password::password_for;
 use crate::postgres::tls::Connector;
-use crate::postgres::url::{Host, StateUrl};
+use crate::postgres::url::{Addresses, Host, StateUrl, password_for};
 
 /// The timeout of the connection to one address of a host, including the handshakes of TLS and of the
 /// protocol.
@@ -207,4 +214,49 @@ async fn set_up(client: &mut Client, schema: &str) -> Result<(), DatabaseError> 
     let statements = format!("{SETTINGS} set search_path = {}", migrations::quoted(schema));
     client.batch_execute(&statements).await.map_err(|error| DatabaseError::of_statement(&error))?;
     migrations::prepare(client, schema).await
+}
+
+/// The condition that no session has the lock of the owner of record `r`. The view `pg_locks` has the number
+/// of a bigint lock in two halves.
+macro_rules! is_free {
+    () => {
+        "not exists (select from pg_catalog.pg_locks l
+            where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+                and l.database = (select d.oid from pg_catalog.pg_database d where d.datname = current_database())
+                and l.classid = (r.owner >> 32)::oid and l.objid = (r.owner & 4294967295)::oid)"
+    };
+}
+pub(crate) use is_free;
+
+/// The number of times that two connections are compared. Once is not enough, because the session that a pool
+/// gives next depends on its other clients.
+const ROUNDS: usize = 3;
+
+/// Tells whether two open connections share a session of the database, or whether one of them has been given
+/// another session.
+///
+/// While the second connection has an open transaction, a pool gives another session to the first connection.
+/// So both are queried in turn.
+pub(super) async fn is_pooled(first: &Client, second: &Client) -> Result<bool, Error> {
+    let mut known = process(first).await?;
+    for _ in 0..ROUNDS {
+        match second.batch_execute("begin transaction read only").await {
+            // A pool that gives a session only for one statement refuses a transaction.
+            Err(error) if error.as_db_error().is_some() => return Ok(true),
+            begun => begun?,
+        }
+        let others = process(second).await?;
+        let now = process(first).await?;
+        second.batch_execute("rollback").await?;
+        if others == known || now != known {
+            return Ok(true);
+        }
+        known = now;
+    }
+    Ok(false)
+}
+
+/// Returns the number of the server's process behind a connection.
+pub(super) async fn process(client: &Client) -> Result<i32, Error> {
+    client.query_typed_one("select pg_backend_pid()", &[]).await?.try_get(0)
 }

@@ -1,8 +1,14 @@
-//! Parses the URL of a database: [`StateUrl`].
+//! Parses the URL of a database ([`StateUrl`]), looks up the addresses of its hosts ([`Addresses`]), and
+//! reads `.pgpass`, the file of passwords of `PostgreSQL`'s own programs ([`password_for`]).
 
-use std::fmt;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
+use std::{fmt, thread};
 
 /// The default port.
 const PORT: u16 = 5432;
@@ -230,4 +236,133 @@ fn decoded(text: &str, what: &str) -> Result<String, BadStateUrl> {
         }
     }
     String::from_utf8(bytes).or_else(|_| bad(format!("{what} is no UTF-8")))
+}
+
+/// The timeout of the lookup of a name.
+const BOUND: Duration = Duration::from_secs(3);
+
+/// The last known addresses of names. A name is looked up again for each connection, since a database can
+/// have another address after a failover. If the lookup fails, the last known addresses are used: under
+/// Landlock, the system's resolver may be denied a file.
+#[derive(Default, Debug)]
+pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
+
+impl Addresses {
+    /// Returns the addresses of a host, within [`BOUND`]; empty if none is known.
+    pub(super) fn of(&self, name: &str) -> Vec<IpAddr> {
+        if let Ok(address) = name.parse() {
+            return vec![address];
+        }
+        let found = looked_up(name);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = known.iter().position(|(of, _)| of == name);
+        if found.is_empty() {
+            return at
+                .and_then(|at| known.get(at))
+                .map(|(_, addresses)| addresses.clone())
+                .unwrap_or_default();
+        }
+        if let Some(at) = at {
+            known.swap_remove(at);
+        }
+        known.push((name.to_owned(), found.clone()));
+        found
+    }
+}
+
+/// Looks a name up on a separate thread, and abandons the thread if it takes too long: getaddrinfo(3) has no
+/// timeout.
+fn looked_up(name: &str) -> Vec<IpAddr> {
+    let (send, receive) = mpsc::channel();
+    let wanted = name.to_owned();
+    let look_up = move || {
+        let found = (wanted.as_str(), 0).to_socket_addrs();
+        let _ = send.send(found.map(|found| found.map(|found| found.ip()).collect()).unwrap_or_default());
+    };
+    // If the thread does not start, its sender is dropped, and the receiver returns at once.
+    let _ = thread::Builder::new().name("names".to_owned()).spawn(look_up);
+    receive.recv_timeout(BOUND).unwrap_or_default()
+}
+
+/// The maximum number of bytes that are read of a file of passwords.
+const LONGEST: u64 = 1 << 20;
+/// The directories in which packaged servers create their socket by default. The default of servers that are
+/// built from source, `/tmp`, is not included: anyone can listen there.
+const DEFAULT_SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
+
+/// Returns the password that the file has for this host; `None` if there is no file, or if no line matches.
+///
+/// Fails if other users may read the file; libpq ignores such a file.
+#[expect(clippy::disallowed_methods, reason = "the file is a person's, and read once, at the start")]
+pub(super) fn password_for(
+    url: &StateUrl,
+    host: &Host,
+    port: u16,
+    file: &Path,
+) -> io::Result<Option<String>> {
+    let file = match File::open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    #[cfg(unix)]
+    if std::os::unix::fs::PermissionsExt::mode(&file.metadata()?.permissions()) & 0o077 != 0 {
+        return Err(io::Error::other("others may read it; chmod 600 makes it private"));
+    }
+    let mut text = Vec::new();
+    file.take(LONGEST).read_to_end(&mut text)?;
+    let text = String::from_utf8_lossy(&text);
+    // A socket is looked up by its directory and, if that is a default directory, also by `localhost`, as
+    // libpq does.
+    let mut hosts = vec![host.to_string()];
+    if let Host::Unix(directory) = host
+        && DEFAULT_SOCKET_DIRECTORIES.iter().any(|default| directory == Path::new(default))
+    {
+        hosts.push("localhost".to_owned());
+    }
+    let others = [port.to_string(), url.database.clone(), url.user.clone()];
+    Ok(text.lines().find_map(|line| of_line(line, &hosts, &others)))
+}
+
+/// Returns the password of a line, if its first field is one of `hosts`, and the next three fields equal
+/// `others`. A line is `host:port:database:user:password`. Each of the first four can be `*`, and a backslash
+/// escapes a colon or a backslash.
+fn of_line(line: &str, hosts: &[String], others: &[String; 3]) -> Option<String> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let mut fields = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => fields.last_mut()?.extend(characters.next()),
+            // The password is the rest of the line, including any colons.
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            character => fields.last_mut()?.push(character),
+        }
+    }
+    let password = (fields.len() == 5).then(|| fields.pop()).flatten()?;
+    let matches = |(field, wanted): (&String, &String)| field == "*" || field == wanted;
+    let (host, rest) = fields.split_first()?;
+    let is_its = hosts.iter().any(|wanted| matches((host, wanted))) && rest.iter().zip(others).all(matches);
+    is_its.then_some(password).filter(|password| !password.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_found_any_more_has_the_addresses_that_it_had() {
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|address| vec![address.parse::<IpAddr>().unwrap()]);
+        let known = [("one.invalid", &one), ("other.invalid", &other)];
+        let addresses =
+            Addresses(known.map(|(name, addresses)| (name.to_owned(), addresses.clone())).to_vec().into());
+        assert_eq!(addresses.of("other.invalid"), other);
+        assert_eq!(addresses.of("one.invalid"), one);
+        assert_eq!(addresses.of("third.invalid"), Vec::<IpAddr>::new());
+        assert_eq!(addresses.of("192.0.2.7"), ["192.0.2.7".parse::<IpAddr>().unwrap()]);
+    }
 }

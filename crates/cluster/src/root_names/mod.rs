@@ -8,15 +8,13 @@
 //! machines.
 
 mod caches;
-mod locks;
 mod mount;
-mod mounts;
 mod name;
 mod names;
 #[cfg(test)]
 mod tests;
 
 pub use caches::Caches;
-pub use locks::FileLocks;
+pub use caches::FileLocks;
 pub use name::{BadRootName, RootName, RootNameTaken, SharedPath};
 pub use names::RootNames;

@@ -6,10 +6,8 @@ use std::sync::OnceLock;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::real_path;
 
-use crate::root_names::caches::{Caches, Lifetimes, caches, caches_unlisted};
-use crate::root_names::locks::{FileLocks, locks};
-use crate::root_names::mount::{covering, mounts};
-use crate::root_names::mounts::{MountList, machine};
+use crate::root_names::caches::{Caches, FileLocks, Lifetimes, caches, caches_unlisted, locks};
+use crate::root_names::mount::{MountList, covering, machine, mounts};
 use crate::root_names::name::{RootName, RootNameTaken, SharedPath, joined};
 
 /// The names of all directories that this process can reach.

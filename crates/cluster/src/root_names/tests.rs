@@ -166,7 +166,7 @@ fn any_list_can_be_read() {
 fn a_mount_tells_whether_its_locks_hold_among_machines() {
     let told = |kind: &str, options: &str| {
         let line = format!("22 1 8:1 / / rw - {kind} source {options}\n");
-        super::locks::locks(&mounts(line.as_bytes())[0])
+        super::caches::locks(&mounts(line.as_bytes())[0])
     };
     for (kind, options) in [
         ("nfs4", "rw,vers=4.2,local_lock=none"),

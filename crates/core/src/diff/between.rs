@@ -8,8 +8,7 @@ use crate::diff::unified::{DiffFile, LineChange, position, quoted, unified};
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::regions::Region;
-use crate::scan::Scan;
-use crate::scanned::Scanned;
+use crate::scan::{Scan, Scanned};
 use crate::source::Source;
 
 /// The maximum bytes of the diff, which is cut at a line's end.

@@ -6,7 +6,6 @@
 mod between;
 mod hunk;
 mod long_lines;
-mod read;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -14,8 +13,8 @@ mod unapply;
 mod unified;
 
 pub use between::between;
+pub use hunk::read;
 pub use hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
-pub use read::read;
 pub use states::{Comparison, states};
 pub use unapply::unapplied;
 pub use unified::{DiffFile, LineChange, more_lines, unified};

@@ -10,8 +10,7 @@ use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 use crate::encoding::Encoding;
 use crate::line::{LineNumber, LineRange};
 use crate::regions::Region;
-use crate::scan::Scan;
-use crate::scanned::Scanned;
+use crate::scan::{Scan, Scanned};
 use crate::source::{Source, Window};
 
 /// The number of lines of context above and below a change.

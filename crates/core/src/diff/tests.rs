@@ -1,17 +1,15 @@
 use proptest::prelude::*;
 
+use super::between::between;
+use super::hunk::read;
+use super::long_lines::LONGEST_LINE;
 use crate::digest::Digest;
 use crate::encoding::{Encoding, Label};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::regions::Region;
-use crate::scan::Scanner;
-use crate::scanned::Scanned;
+use crate::scan::{Scanned, Scanner};
 use crate::source::CHUNK;
-
-use super::between::between;
-use super::long_lines::LONGEST_LINE;
-use super::read::read;
 
 fn encoding(name: &str) -> Encoding {
     Label::parse(name).unwrap().encoding

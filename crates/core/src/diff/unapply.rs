@@ -4,7 +4,7 @@ use crate::diff::hunk::{DiffHunk, Hunks, RowEnd, RowSide};
 use crate::line::LineNumber;
 use crate::line_ending::LineEnding;
 use crate::lines::ScannedLine;
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::splice::{Splice, SpliceSet};
 
 /// The minimum number of context lines above and below the changes of a hunk. Fewer are enough where the file

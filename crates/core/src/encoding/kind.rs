@@ -1,4 +1,10 @@
 //! The character encodings, and their properties: code unit, byte order mark, and whether they have states.
+//! Also the errors of decoding and encoding.
+//!
+//! ISO-8859-1 and US-ASCII are those of their own standards: a byte is the Unicode scalar with the same
+//! number. In the WHATWG Encoding Standard both names mean windows-1252, so its tables are of no use here.
+
+use std::borrow::Cow;
 
 /// A character encoding. Its name is [`Encoding::name`]; [`Label::parse`](super::Label::parse) finds it by
 /// any of its names.
@@ -103,4 +109,46 @@ impl Encoding {
 pub fn sniff_bom(head: &[u8]) -> Option<Encoding> {
     let known = [Encoding::Utf32Le, Encoding::Utf32Be, Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be];
     known.into_iter().find(|encoding| head.starts_with(encoding.bom()))
+}
+
+/// Bytes do not decode: they are not text in the encoding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the bytes from offset {offset} on do not decode")]
+#[non_exhaustive]
+pub struct Undecodable {
+    /// The offset, in bytes from 0, at which the first sequence starts that does not decode.
+    pub offset: usize,
+}
+
+/// Text cannot be encoded: the encoding lacks a character, or its bytes would decode to another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{character:?}, the character at index {index}, cannot be encoded")]
+#[non_exhaustive]
+pub struct Unencodable {
+    /// The first such character.
+    pub character: char,
+    /// Its index in the text, in characters from 0.
+    pub index: usize,
+}
+
+/// Decodes `bytes`; every byte is a character.
+pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    encoding_rs::mem::decode_latin1(bytes)
+}
+
+/// Decodes the ASCII bytes with which `bytes` start. If the text is as long as `bytes`, all of them are
+/// ASCII.
+pub(super) fn ascii_prefix(bytes: &[u8]) -> &str {
+    let (ascii, _) =
+        bytes.split_at_checked(encoding_rs::Encoding::ascii_valid_up_to(bytes)).unwrap_or((bytes, b""));
+    std::str::from_utf8(ascii).unwrap_or_default()
+}
+
+/// Encodes `text`, one byte for each character. Fails if a character is above `highest`.
+pub(super) fn encode(text: &str, highest: u8) -> Result<Vec<u8>, Unencodable> {
+    let byte = |(index, character)| match u8::try_from(character) {
+        Ok(byte) if byte <= highest => Ok(byte),
+        _ => Err(Unencodable { character, index }),
+    };
+    text.chars().enumerate().map(byte).collect()
 }

@@ -7,22 +7,18 @@
 //! No character is ever substituted: bytes that do not decode, and text that cannot be encoded, are errors.
 
 mod decode;
-mod encode;
-mod error;
 mod guess;
 mod kind;
 mod labels;
-mod latin1;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod validate;
 mod wide;
 
 pub use decode::{Decoded, Decoder, Seam};
-pub use error::{Undecodable, Unencodable};
 pub use guess::{Guesser, Strays};
 pub use kind::{CodeUnit, Encoding, sniff_bom};
+pub use kind::{Undecodable, Unencodable};
 pub use labels::Label;
-pub use validate::Validator;
+pub use stream::Validator;
 pub use wide::looks_wide;

@@ -1,7 +1,10 @@
-//! Decodes a stream: takes bytes in chunks of any size, returns text in pieces, and finds the first bytes
-//! that do not decode. `decode.rs` finds the place of each character.
+//! Decodes a stream, or only checks whether it decodes: takes bytes in chunks of any size, returns text in
+//! pieces, and finds the first bytes that do not decode. `decode.rs` finds the place of each character.
 
 use encoding_rs::DecoderResult;
+
+use super::kind::Encoding;
+
 // With AVX2, simdutf8 0.1.5 offsets a pointer out of its slice to prefetch there. That reads nothing, but
 // Miri rejects it. It is fixed upstream, but not yet released (github.com/rusticstuff/simdutf8/pull/120).
 #[cfg(not(miri))]
@@ -9,8 +12,7 @@ use simdutf8::compat as validation;
 #[cfg(miri)]
 use std::str as validation;
 
-use super::kind::Encoding;
-use super::latin1;
+use super::kind;
 use super::wide::Wide;
 
 /// A decoder for any encoding. Its results do not depend on how the bytes are cut into chunks.
@@ -80,11 +82,11 @@ impl StreamDecoder {
             Kind::Utf8(carry) => utf8(carry, chunk, last, at, sink),
             Kind::Wide(wide) => wide.feed(chunk, last, at, sink),
             Kind::Latin1 => {
-                sink(&latin1::decode(chunk));
+                sink(&kind::decode(chunk));
                 Ok(())
             }
             Kind::Ascii => {
-                let text = latin1::ascii_prefix(chunk);
+                let text = kind::ascii_prefix(chunk);
                 sink(text);
                 *at += text.len() as u64;
                 if text.len() < chunk.len() { Err(*at) } else { Ok(()) }
@@ -159,4 +161,36 @@ fn incomplete_suffix(bytes: &[u8]) -> usize {
         return if length > back + 1 { back + 1 } else { 0 };
     }
     0
+}
+
+/// Checks that bytes decode, without keeping them.
+///
+/// The result is the same as that of [`Encoding::decode`], however the bytes are cut into chunks.
+#[derive(Debug)]
+pub struct Validator {
+    /// `None` for an encoding in which every byte decodes.
+    stream: Option<StreamDecoder>,
+}
+
+impl Validator {
+    /// Returns a validator to which no bytes have been fed yet.
+    #[must_use]
+    pub fn new(encoding: Encoding) -> Self {
+        Self { stream: (encoding != Encoding::Latin1).then(|| StreamDecoder::new(encoding)) }
+    }
+
+    /// Takes the next bytes. Costs nothing after the first bytes that do not decode.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        if let Some(stream) = &mut self.stream {
+            // The stream remembers its failure, and returns it again in `finish`.
+            let _ = stream.feed(chunk, false, |_| ());
+        }
+    }
+
+    /// Returns the offset, in bytes from the first one fed, of the first sequence that does not decode;
+    /// `None` if all do. An incomplete character at the end does not decode.
+    #[must_use]
+    pub fn finish(self) -> Option<u64> {
+        self.stream?.feed(b"", true, |_| ()).err()
+    }
 }

@@ -11,13 +11,11 @@
 //! the memory of the needle.
 
 mod needle;
-mod prefilter;
 mod search;
 mod text;
-mod tier;
 
+pub use needle::Tier;
+pub(crate) use needle::trim_blanks;
 pub use needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence};
 pub(crate) use search::{lines_of, places_of};
 pub use search::{search, whole_text};
-pub use tier::Tier;
-pub(crate) use tier::trim_blanks;

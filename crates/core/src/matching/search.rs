@@ -7,13 +7,11 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence};
-use super::prefilter::Prefilter;
+use super::needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence, Prefilter, Tier, trim_blanks};
 use super::text::{LocatedPosition, Positioned, Text, locate};
-use super::tier::{Tier, trim_blanks};
 use crate::encoding::Seam;
 use crate::line::LineRange;
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::Source;
 
 /// Finds all needles in one pass over a file that is known to decode, and their offsets in a second pass.

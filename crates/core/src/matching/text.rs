@@ -6,11 +6,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::tier::Tier;
+use super::needle::Tier;
 use crate::encoding::{Decoded, Decoder, Encoding, Seam};
 use crate::line_ending::Convention;
-use crate::scan::Scan;
-use crate::scanned::Scanned;
+use crate::scan::{Scan, Scanned};
 use crate::source::{CHUNK, Source, for_each_chunk};
 
 /// The number of bytes that are decoded at a time.

@@ -7,9 +7,8 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 
 use super::fuzzy::similar;
-use super::hit::{Hit, Intended, VAGUE};
 use super::normalize::{Normalized, Reading, Steps, compact, is_file_name, readings, tells_place};
-use super::window::LineWindow;
+use super::window::{Hit, Intended, LineWindow, VAGUE};
 use crate::elision::is_elision;
 use crate::line::LineRange;
 use crate::matching::trim_blanks;

@@ -8,12 +8,10 @@
 
 mod find;
 mod fuzzy;
-mod grams;
-mod hit;
 mod normalize;
 mod window;
 
 pub(crate) use find::{find, places_of};
-pub(crate) use hit::{Hit, Intended};
 pub(crate) use normalize::{compact, is_wrapper, readings, tells_place};
 pub(crate) use window::LineWindow;
+pub(crate) use window::{Hit, Intended};

@@ -8,7 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::elision::is_elision;
 use crate::invisible::is_default_ignorable;
-use crate::line_numbers::numbered;
+use crate::line::numbered;
 use crate::matching::trim_blanks;
 use crate::rejection::Normalization;
 

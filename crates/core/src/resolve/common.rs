@@ -4,12 +4,11 @@
 
 use std::ops::Range;
 
-use super::seams::ascii_state_at;
-use super::terminators::Terminators;
+use super::seams::{Terminators, ascii_state_at};
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::trim_blanks;
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::{Source, read_range};
 
 /// A part of the replacement of an old text.
@@ -211,8 +210,8 @@ mod tests {
     use crate::line::LineRange;
     use crate::resolve::tests::{scan, told};
     use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
+    use crate::scan::Scanned;
     use crate::scan::Scanner;
-    use crate::scanned::Scanned;
     use crate::source::{Source as _, read_range};
     use crate::splice::Spliced;
 

@@ -5,7 +5,7 @@ use super::common::ends_line;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Occurrence;
 use crate::rejection::ContextLine;
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::Source;
 
 /// The maximum number of places that are distinguished.

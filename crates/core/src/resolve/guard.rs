@@ -5,7 +5,7 @@ use super::plan::Resolution;
 use super::request::GuardedRange;
 use crate::digest::DigestPrefix;
 use crate::rejection::{Fit, Rejection};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::Source;
 
 /// Adds a [`Rejection::HashMismatch`] to a resolution if the file does not have the digest that the client

@@ -1,11 +1,13 @@
-//! Resolves a request for new lines before or after a line.
+//! Resolves the requests that name whole lines: new lines before or after a line, new lines at the end of a
+//! file, and lines to delete, each range guarded by its digest.
 
+use super::guard::guarded;
 use super::plan::Resolution;
-use super::rearrange::{EditedLines, LineEdit, Placing, Position, by_rules};
+use super::rearrange::{EditedLines, LineEdit, Placing, Position, by_rules, unguarded};
+use super::request::GuardedRange;
 use crate::digest::DigestPrefix;
-use crate::rejection::At;
-use crate::scanned::Scanned;
-use crate::slip::TextKind;
+use crate::rejection::{At, TextKind};
+use crate::scan::Scanned;
 use crate::source::Source;
 
 /// Resolves a request to insert lines, `contents`, at `position`. Every new line gets a terminator, including
@@ -31,13 +33,48 @@ pub(super) fn new_lines(contents: &str, position: Position) -> LineEdit<'_> {
     LineEdit { at: At::default(), lines: EditedLines::New(contents), to: Some(position) }
 }
 
+/// Resolves a request to append lines, `contents`, as [`insert`](fn@super::insert) does after the last line.
+/// If the file has another digest than expected, the rejection says that the request
+/// [holds](crate::rejection::Fit::Holds): the end is the end.
+///
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. `review` is as in
+/// [`MatchOptions`](super::MatchOptions). The only errors are those of the source.
+pub fn append<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    file_hash: Option<&DigestPrefix>,
+    contents: &str,
+    review: Option<TextKind>,
+) -> Result<Resolution, S::Error> {
+    let edit = new_lines(contents, Position::After(file.scan.lines.count()));
+    guarded(file, file_hash, unguarded(file, &[edit], Placing::for_new_text(review))?)
+}
+
+/// Resolves a request to delete the lines of `ranges`, with their terminators. A range without a digest is
+/// guarded only by the digest of the file.
+///
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. The only errors are those
+/// of the source.
+pub fn delete<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    file_hash: Option<&DigestPrefix>,
+    ranges: &[GuardedRange],
+) -> Result<Resolution, S::Error> {
+    let removed = ranges.iter().enumerate().map(|(number, range)| LineEdit {
+        at: At { entry: 0, patch: 0, range: Some(number) },
+        lines: EditedLines::Own { range, is_removed: true },
+        to: None,
+    });
+    by_rules(file, file_hash, &removed.collect::<Vec<_>>(), Placing::for_new_text(None))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::resolve::tests::{scan, tag, told};
     use Position::{After, Before};
 
-    fn check(rows: &[(&str, Position, &str)]) -> String {
+    use super::*;
+    use crate::resolve::tests::{scan, tag, told};
+
+    fn check_insert(rows: &[(&str, Position, &str)]) -> String {
         let tell = |(file, position, contents): &(&str, Position, &str)| {
             let resolution = insert(
                 Scanned::new(file.as_bytes(), &scan(file.as_bytes())),
@@ -53,7 +90,7 @@ mod tests {
 
     #[test]
     fn lines_are_put_between_lines() {
-        insta::assert_snapshot!(check(&[
+        insta::assert_snapshot!(check_insert(&[
             ("a\nb\n", After(0), "x"),
             ("a\nb\n", Before(1), "x\n"),
             ("a\nb\n", After(1), "x\n\n"),
@@ -113,5 +150,91 @@ mod tests {
         insta::assert_snapshot!(resolve(file, "b\n", After(5)), @r#"HashMismatch, unsure of 5 in "2\n3\n4\n5\n6\n7\n8\n""#);
         insta::assert_snapshot!(resolve(file, "b\n", Before(2)), @r#"HashMismatch, unsure of 2 in "1\n2\n3\n4\n5\n""#);
         insta::assert_snapshot!(resolve(file, "b\n", Before(10)), @r#"HashMismatch, unsure of 9 in "6\n7\n8\n9\n""#);
+    }
+
+    fn check_append(rows: &[(&str, &str)]) -> String {
+        let tell = |(file, contents): &(&str, &str)| {
+            let resolution =
+                append(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, contents, None).unwrap();
+            format!("{file:?} -> {}\n", told(file, resolution))
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn new_text_has_lines_of_its_own() {
+        insta::assert_snapshot!(check_append(&[
+            ("a\n", "x"),
+            ("a\n", "x\ny\n"),
+            ("a\n", "\n"),
+            ("a", "x"),
+            ("", "x"),
+            ("a\nb\r\n", "x\ny"),
+            ("a\r\nb", "x\n"),
+            ("a\rb", "x"),
+        ]), @r#"
+        "a\n" -> "a\nx\n"
+        "a\n" -> "a\nx\ny\n"
+        "a\n" -> "a\n\n"
+        "a" -> "a\nx\n" and ends the last line first
+        "" -> "x\n"
+        "a\nb\r\n" -> "a\nb\r\nx\r\ny\r\n"
+        "a\r\nb" -> "a\r\nb\r\nx\r\n" and ends the last line first
+        "a\rb" -> "a\rb\rx\r" and ends the last line first
+        "#);
+    }
+
+    /// The first and the last line, and the bytes whose digest guards them.
+    type Range = (i64, i64, &'static str);
+
+    fn check_delete(rows: &[(&str, &[Range])]) -> String {
+        let tell = |(file, ranges): &(&str, &[Range])| {
+            let range = |&(start, end, bytes): &Range| GuardedRange {
+                start,
+                end: Some(end),
+                range_hash: Some(tag(bytes)),
+            };
+            let ranges: Vec<GuardedRange> = ranges.iter().map(range).collect();
+            let resolution =
+                delete(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &ranges).unwrap();
+            format!("{file:?} -> {}\n", told(file, resolution))
+        };
+        rows.iter().map(tell).collect::<Vec<_>>().concat()
+    }
+
+    #[test]
+    fn whole_lines_go() {
+        insta::assert_snapshot!(check_delete(&[
+            ("a\nb\r\nc\n", &[(2, 2, "b\r\n")]),
+            ("a\nb\nc\n", &[(3, 3, "c\n"), (1, 1, "a\n")]),
+            ("a\nb\nc\n", &[(1, 3, "a\nb\nc\n")]),
+            ("a\nb", &[(2, 2, "b")]),
+            ("\u{feff}a\n", &[(1, 1, "a\n")]),
+            ("a\nb\nc\n", &[(1, 1, "c\n")]),
+            ("a\nb\nc\n", &[(1, 1, "a\n"), (2, 2, "x\n"), (4, 4, "")]),
+            ("a\nb\nc\n", &[(1, 2, "a\nb\n"), (2, 3, "b\nc\n")]),
+        ]), @r#"
+        "a\nb\r\nc\n" -> "a\nc\n"
+        "a\nb\nc\n" -> "b\n"
+        "a\nb\nc\n" -> ""
+        "a\nb" -> "a\n"
+        "\u{feff}a\n" -> "\u{feff}"
+        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", Lines(Exact) 3-3
+        "a\nb\nc\n" -> RangeHashMismatch 2-2, is "b\n"; LineOutOfRange 4 to Some(4) of 3
+        "a\nb\nc\n" -> Overlap 1-2 2-3
+        "#);
+    }
+
+    #[test]
+    fn a_range_without_a_digest_is_guarded_by_that_of_the_file() {
+        let file = "a\nb\nc\n";
+        let scan = scan(file.as_bytes());
+        let range = GuardedRange { start: 2, end: Some(2), range_hash: None };
+        let of = |known: &str| {
+            let scanned = Scanned::new(file.as_bytes(), &scan);
+            told(file, delete(scanned, Some(&tag(known)), std::slice::from_ref(&range)).unwrap())
+        };
+        assert_eq!(of(file), r#""a\nc\n""#);
+        assert!(of("a\nB\nc\n").starts_with("HashMismatch"), "{}", of("a\nB\nc\n"));
     }
 }

@@ -10,9 +10,7 @@
 //! Results are nested: the outer error is a failed read of the source, and the inner result is the
 //! [`Resolution`].
 
-mod append;
 mod common;
-mod delete;
 mod distinguishing;
 mod evidence;
 mod guard;
@@ -24,12 +22,11 @@ mod replace;
 mod request;
 mod review;
 mod seams;
-mod terminators;
 #[cfg(test)]
 mod tests;
 
-pub use append::append;
-pub use delete::delete;
+pub use insert::append;
+pub use insert::delete;
 pub use insert::insert;
 pub use patch::{Patch, patch};
 pub use plan::{Plan, Resolution, SpliceInfo, unless_changed};

@@ -14,9 +14,8 @@ use crate::digest::DigestPrefix;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Keep, Needle, NeedleMatches, Tier, lines_of, search, trim_blanks};
-use crate::rejection::{At, MatchKind, MatchPlace, Normalization, Rejection};
-use crate::scanned::Scanned;
-use crate::slip::TextKind;
+use crate::rejection::{At, MatchKind, MatchPlace, Normalization, Rejection, TextKind};
+use crate::scan::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 

@@ -3,11 +3,10 @@
 use crate::encoding::{Validator, sniff_bom};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
-use crate::rejection::{At, Rejection};
-use crate::scanned::Scanned;
+use crate::rejection::{At, Finding, Rejection};
+use crate::scan::Scanned;
 use crate::show::excerpt;
 use crate::shown_lines::Compared;
-use crate::slip::Finding;
 use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{Splice, SpliceSet, Spliced};
 

@@ -9,15 +9,13 @@ use super::guard::{guarded, unless_moved};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
 use super::request::{GuardedRange, MAX_INSERTED, MatchOptions};
 use super::review::{NamedBy, Surroundings, review};
-use super::seams::seams_around;
-use super::terminators::Terminators;
+use super::seams::{Terminators, seams_around};
 use crate::digest::DigestPrefix;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
-use crate::rejection::{At, Fit, Rejection};
-use crate::scanned::Scanned;
+use crate::rejection::{At, Fit, Rejection, TextKind};
+use crate::scan::Scanned;
 use crate::show::excerpt;
-use crate::slip::TextKind;
 use crate::source::{Source, read_range};
 use crate::splice::Splice;
 

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::terminators::Terminators;
+use super::seams::Terminators;
 use crate::matching::{Tier, lines_of, places_of};
 use crate::rejection::{At, Rejection};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 

@@ -3,9 +3,8 @@
 
 use crate::digest::DigestPrefix;
 use crate::line::{LineRange, reversed};
-use crate::rejection::{At, Rejection};
+use crate::rejection::{At, Rejection, TextKind};
 use crate::scan::Scan;
-use crate::slip::TextKind;
 
 /// Lines as a client names them, unchecked, with the digest that the client remembers of them.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -6,8 +6,7 @@ use crate::encoding::Label;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::rejection::{At, Evidence, Fit, Rejection};
-use crate::scan::{Scan, Scanner};
-use crate::scanned::Scanned;
+use crate::scan::{Scan, Scanned, Scanner};
 use crate::source::{Source as _, read_range};
 use crate::splice::Spliced;
 

@@ -3,8 +3,8 @@
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch};
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 use proptest::prelude::*;

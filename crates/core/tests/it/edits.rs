@@ -9,8 +9,8 @@ use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{
     self, EditedLines, GuardedRange, LineEdit, MatchOptions, Patch, Position, Resolution, TextReplacement,
 };
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 use proptest::prelude::*;

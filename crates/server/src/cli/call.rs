@@ -1,6 +1,5 @@
-//! The subcommand `call`. It shows a person at a shell the reply that a client would get.
-//!
-//! The subcommand `tools`, which shows programs and people the tools as clients see them.
+//! The subcommands `call`, which shows a person at a shell the reply that a client would get, and `tools`,
+//! which shows programs and people the tools as clients see them.
 
 use std::fmt::Write as _;
 use std::io::{self, Read as _, Write};

@@ -1,9 +1,6 @@
-//! Writes output that people see. A terminal obeys control characters, so foreign text is escaped before it
-//! is written: paths, content of configurations and files, the output of another program.
-//!
-//! Starts the log.
-//!
-//! Returns the directory in which the process was started, and makes typed paths absolute with it.
+//! Writes output that people see, starts the log, and makes typed paths absolute. A terminal obeys control
+//! characters, so foreign text is escaped before it is written: paths, content of configurations and files,
+//! the output of another program.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};

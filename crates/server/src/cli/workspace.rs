@@ -1,6 +1,5 @@
-//! Opens the workspace of the process, according to its options.
-//!
-//! Lets the kernel restrict the whole process (Landlock), as a second defence after the checks of paths.
+//! Opens the workspace of the process, according to its options, and lets the kernel restrict the whole
+//! process (Landlock), as a second defence after the checks of paths.
 
 use std::path::Path;
 

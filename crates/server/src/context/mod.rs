@@ -1,6 +1,5 @@
-//! Defines the context of a call ([`Context`], [`Cancel`]) and its [`Reply`].
-//!
-//! Remembers, for a connection, the lines of files that its client was shown ([`ShownFiles`]).
+//! Defines the context of a call ([`Context`], [`Cancel`]) and its [`Reply`]. [`ShownFiles`] remembers, for a
+//! connection, the lines of files that its client was shown.
 
 mod withdrawal;
 

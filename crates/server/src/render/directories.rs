@@ -1,8 +1,7 @@
-//! Words about configured directories that are not served. Clients show their users neither the server's
-//! standard error nor that the server has ended. So the model gets words about these directories, to pass on
-//! to its user.
+//! Words about configured directories that are not served, and about files that a search or a list left out.
 //!
-//! Words what a search or a list left out, for replies.
+//! Clients show their users neither the server's standard error nor that the server has ended. So the model
+//! gets words about these directories, to pass on to its user.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,5 @@
-//! Formats search hits for replies: one line per hit for a model, as `grep` and `rg` print it, or one JSON
-//! object per hit for a program.
-//!
-//! Formats the entries of a list for replies: one line per file or directory for a model, one object for a
-//! program.
+//! Formats search hits and the entries of a list for replies: one line each for a model, as `grep` and `rg`
+//! print hits, or one JSON object each for a program.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::rejection::{Blanks, ReportedSlip, Slip};
 use mcp_text_editor_core::shown_lines::Changes;
-use mcp_text_editor_core::slip::{Blanks, ReportedSlip, Slip};
 
 /// Words the warning about a slip in a text that was written.
 pub(super) fn warning(ReportedSlip { slip, line, more }: &ReportedSlip) -> String {

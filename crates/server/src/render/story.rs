@@ -9,8 +9,8 @@ use mcp_text_editor_core::diff::{self, Comparison, Hunks, RowEnd, RowSide};
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::rejection::Excerpt;
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_store::{Became, ChangeKind, Edited, Entry, EntryFile, Outcome, Warning};
 use serde_json::{Map, Value, json};
 

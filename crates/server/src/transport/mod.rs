@@ -1,6 +1,4 @@
-//! The transports of messages: standard input and output, and HTTP.
-//!
-//! The signals that ask a process to end.
+//! The transports of messages, standard input and output and HTTP, and the signals that ask a process to end.
 
 pub mod http;
 mod message;

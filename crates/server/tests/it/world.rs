@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::scanned::Scanned;
 use serde_json::{Value, json};
 
 use crate::schemas::admit_output;

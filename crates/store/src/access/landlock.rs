@@ -7,8 +7,7 @@
 //! file without opening it (stat), modes, owners and times, nor the target of a hard link in a root. Only
 //! Linux has it.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::access::roots::Roots;
 use crate::os::directory::Dir;

@@ -3,9 +3,7 @@
 
 mod aliases;
 pub(crate) mod client_files;
-pub(crate) mod directory;
 pub(crate) mod landlock;
-pub(crate) mod name_pattern;
 #[cfg(feature = "simulation")]
 mod no_containment;
 pub(crate) mod patterns;

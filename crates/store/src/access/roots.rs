@@ -18,8 +18,7 @@ use cap_std::ambient_authority;
 use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::aliases::Aliases;
-use crate::access::directory::{DirectoryKey, open_beneath};
-use crate::access::place::{Place, WritablePlace};
+use crate::access::place::{DirectoryKey, Place, WritablePlace, open_beneath};
 use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::spelling::Spelling;

@@ -14,8 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_text_editor_core::file_names::same_name;
 
-use crate::access::directory::open_directory;
-use crate::access::place::Place;
+use crate::access::place::{Place, open_directory};
 use crate::os;
 use crate::os::directory::Dir;
 

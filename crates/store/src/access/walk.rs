@@ -6,8 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::access::directory::open_directory;
-use crate::access::place::{MAX_LINKS, Place, SymbolicLink};
+use crate::access::place::{MAX_LINKS, Place, SymbolicLink, open_directory};
 use crate::access::roots::{PathError, Root, Roots, names_a_directory, same_path};
 use crate::access::windows_paths::{fault_of, is_share};
 use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};

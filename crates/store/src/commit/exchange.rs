@@ -21,7 +21,7 @@ use crate::os::identity::Identity;
 use crate::os::names::{hard_link, rename_once};
 use crate::os::patience::Patience;
 use crate::read::hash::digest_of;
-use crate::stage::temporary::{Temporary, unlink, unlink_if};
+use crate::stage::{Temporary, unlink, unlink_if};
 
 /// The maximum number of exchanges in a race with another program; after that, the attempt is given up.
 const SWAPS: usize = 64;

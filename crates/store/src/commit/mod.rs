@@ -2,7 +2,6 @@
 
 pub(crate) mod exchange;
 pub(crate) mod in_place;
-pub(crate) mod made;
 pub(crate) mod names;
 pub(crate) mod overwrite;
 pub(crate) mod publish_new;

@@ -21,7 +21,7 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
 use crate::read::hash::{digest_of, digest_of_bytes};
-use crate::stage::temporary::{PREFIX, TemporaryId, unlink};
+use crate::stage::{PREFIX, TemporaryId, unlink};
 
 /// The files of a call that get or lose names.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::os;
 use crate::os::identity::Identity;
 use crate::os::stored::{forget_cached, open_stored};
 use crate::read::hash::{digest_as_stored, digest_of};
-use crate::stage::temporary::Temporary;
+use crate::stage::Temporary;
 use crate::state_dir::StateDir;
 
 /// Files that are ready to be overwritten: each is open, has space reserved for the new content, and has a
@@ -234,7 +234,7 @@ mod tests {
     use crate::access::roots::Roots;
     use crate::commit::in_place::InPlace;
     use crate::lock::{LockTimeout, LockedFile, lock};
-    use crate::stage::temporary::TemporaryId;
+    use crate::stage::TemporaryId;
 
     thread_local! {
         static LEFT: Cell<usize> = Cell::default();

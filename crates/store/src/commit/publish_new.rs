@@ -10,14 +10,14 @@ use cap_std::fs::OpenOptions;
 use crate::access::place::{Bytes, WritablePlace};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
-use crate::commit::made::Made;
+use crate::commit::world::Made;
 use crate::error::{ErrorContext as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::names::{hard_link, remove_file, rename};
 use crate::read::hash::digest_of_bytes;
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::stage::{Temporary, TemporaryId};
 
 /// A new file that does not have its final name yet. Dropping this value removes the file, and the
 /// directories that were created for it.
@@ -226,7 +226,7 @@ fn holds(file: &File, claim: &[u8]) -> io::Result<bool> {
 mod tests {
     use super::*;
     use crate::access::roots::Roots;
-    use crate::stage::temporary::TemporaryId;
+    use crate::stage::TemporaryId;
     use crate::tests::world::real;
 
     /// A method of giving a file a name that must be free. std's own rename cannot be used: it would replace

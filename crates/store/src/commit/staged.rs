@@ -8,14 +8,14 @@ use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::WritablePlace;
 use crate::commit::in_place::InPlace;
-use crate::commit::made::Made;
 use crate::commit::publish_new::Creation;
+use crate::commit::world::Made;
 use crate::journal::{ContentChange, Step};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::read::document::Content;
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::stage::{Temporary, TemporaryId};
 
 /// The change of a file that has been checked. The new content, if there is any, is complete.
 #[derive(Debug)]

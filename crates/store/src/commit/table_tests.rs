@@ -10,7 +10,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use super::*;
 use crate::journal::{ContentChange, Contents, Intent, Subject};
-use crate::stage::temporary::TemporaryId;
+use crate::stage::TemporaryId;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 

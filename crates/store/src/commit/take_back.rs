@@ -21,7 +21,7 @@ use crate::journal::{ContentChange, Intent, Step};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::names::{remove_file, rename};
-use crate::stage::temporary::TemporaryId;
+use crate::stage::TemporaryId;
 
 /// The maximum number of steps for one file in one stage. If other programs keep changing a file, its
 /// rollback is left to a later attempt.

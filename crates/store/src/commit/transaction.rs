@@ -20,12 +20,11 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{io, thread};
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -33,18 +32,17 @@ use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
 use crate::commit::exchange::{Method, exchange, sync_directories_of};
-use crate::commit::made::remove_directories;
 use crate::commit::names::Names;
 use crate::commit::overwrite::Overwriting;
 use crate::commit::staged::{Arrival, Replacement, Staged};
 use crate::commit::table::RecordedCall;
-use crate::commit::world::{TakenBackBy, World};
+use crate::commit::world::{TakenBackBy, World, remove_directories};
 use crate::durability::Durability;
 use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::journal::{Contents, Intent, Journal, JournalOfMachines, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::stage::{Temporary, TemporaryId};
 use crate::state_dir::{CONTENT, StateDir};
 use crate::workspace::Workspace;
 

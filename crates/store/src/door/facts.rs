@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::access::roots::{PathError, Roots};
-use crate::access::suggested::search::{LikelyFiles, Purpose};
+use crate::access::suggested::{LikelyFiles, Purpose};
 use crate::access::unserved::Unserved;
 use crate::cancellation::Cancellation;
 use crate::door::builder::WorkspaceBuilder;

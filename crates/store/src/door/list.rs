@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::door::control::Control;
+use crate::door::edit::Control;
 use crate::door::search::cancelled;
 use crate::recovery::tidy;
 use crate::search::listing::Lister;

@@ -3,21 +3,17 @@
 //! implement it.
 
 mod builder;
-mod confine;
-mod control;
 mod edit;
 mod facts;
 mod history;
 mod list;
 mod read;
-mod replace;
 mod search;
-mod undo;
 
 pub use builder::WorkspaceBuilder;
-pub use control::Control;
+pub use edit::Control;
 pub use edit::{Change, EditError, FileEdit};
 
-pub use replace::{ReplaceError, Replacements};
+pub use search::{ReplaceError, Replacements};
 
 pub use read::{FileView, ReadError, ReadFile};

@@ -9,9 +9,9 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 
 use crate::access::place::Place;
-use crate::access::suggested::search::{LikelyFiles, Purpose};
+use crate::access::suggested::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
-use crate::door::control::Control;
+use crate::door::edit::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::lock::{Backoff, LockTimeout};

@@ -3,16 +3,14 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::access::directory::DirectoryKey;
-use crate::access::place::WritablePlace;
+use crate::access::place::{DirectoryKey, WritablePlace};
 use crate::commit::exchange::Method;
 use crate::commit::staged::{Arrival, Staged};
 use crate::commit::transaction::{Around, Landed};
 use crate::edit::group::{Group, NamedFile, group};
-use crate::edit::outcome::{Edited, Outcome, Warning};
-use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::outcome::{EditProblem, Edited, Outcome, Reason, Warning};
 use crate::edit::request::{EditOptions, Remember};
-use crate::edit::task::{Prepared, Staging, Task};
+use crate::edit::snapshot::{Prepared, Staging, Task};
 use crate::edit::{content, create, move_file, remove_file};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditedFile, Entry, NewEdit, NotKept};

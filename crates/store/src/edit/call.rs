@@ -7,13 +7,12 @@ use mcp_text_editor_core::encoding::Label;
 
 use crate::access::place::WritablePlace;
 use crate::access::roots::{ForWriting, PathError};
-use crate::access::suggested::search::{LikelyFiles, Purpose};
+use crate::access::suggested::{LikelyFiles, Purpose};
 use crate::attempts::Attempts;
 use crate::commit::in_place::InPlace;
 use crate::edit::attempt::attempt;
 use crate::edit::group::{MoveMethod, NamedFile};
-use crate::edit::outcome::Outcome;
-use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::outcome::{EditProblem, Outcome, Reason};
 use crate::edit::request::{Edit, EditOptions};
 use crate::edit::{create, move_file};
 use crate::error::{Operation, StoreError, StoreErrorKind, Suggestion};

@@ -10,12 +10,10 @@ use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::matching::{Tier, whole_text};
 use mcp_text_editor_core::preview::Preview;
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::rejection::{At, Rejection};
+use mcp_text_editor_core::rejection::{At, Rejection, TextKind};
 use mcp_text_editor_core::resolve::{self, MatchOptions, Plan, Resolution, SpliceInfo};
-use mcp_text_editor_core::scan::Scanner;
-use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::scan::{Scanned, Scanner};
 use mcp_text_editor_core::shown_lines::{Changes, Compared, ShownLines};
-use mcp_text_editor_core::slip::TextKind;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
@@ -27,10 +25,9 @@ use crate::commit::staged::{Arrival, NewContent, Replacement, Staged};
 use crate::durability::Durability;
 use crate::edit::group::{Group, MoveTarget};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
-use crate::edit::outcome::{Became, Edited, Warning};
-use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::outcome::{Became, EditProblem, Edited, Reason, Warning};
 use crate::edit::request::{EditChange, EditOptions, Memory, Replace};
-use crate::edit::task::{Prepared, Task};
+use crate::edit::snapshot::{Prepared, Task};
 use crate::error::{ErrorContext as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditedFile, NotKept, Undo};
 use crate::lock::LockedFile;
@@ -38,7 +35,7 @@ use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
 use crate::read::document::{Document, Extent};
 use crate::read::hash::{SMALL, read_and_hash};
-use crate::stage::temporary::Temporary;
+use crate::stage::Temporary;
 
 /// Reads the file, determines the replacements, and writes the new content to a temporary file, which is
 /// beside the file or, if the file is moved, at its new place. Writes nothing if there is a reason against

@@ -13,13 +13,13 @@ use mcp_text_editor_core::resolve::Patch;
 
 use crate::access::place::WritablePlace;
 use crate::commit::in_place::InPlace;
-use crate::edit::problem::{Differing, EditProblem, Reason};
+use crate::edit::outcome::{Differing, EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Subject};
 use crate::lock::{LockedFile, LockedSet};
 use crate::os;
-use crate::stage::temporary::TemporaryId;
+use crate::stage::TemporaryId;
 
 /// An entry of a call whose path has been resolved.
 pub(super) struct NamedFile<'a> {

@@ -11,15 +11,14 @@ use mcp_text_editor_core::source::Source as _;
 
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::access::windows_paths::in_diff;
-use crate::commit::made::Made;
 use crate::commit::publish_new::{Creation, check_directory, check_free};
 use crate::commit::staged::Arrival;
+use crate::commit::world::Made;
 use crate::edit::existing::Existing;
 use crate::edit::group::{Group, MoveMethod, MoveTarget};
-use crate::edit::outcome::{Became, Copied, Edited, Warning};
-use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::outcome::{Became, Copied, EditProblem, Edited, Reason, Warning};
 use crate::edit::request::{EditChange, EditOptions};
-use crate::edit::task::{Prepared, Task};
+use crate::edit::snapshot::{Prepared, Task};
 use crate::error::{ErrorContext as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditedFile, Undo};
 use crate::lock::LockedFile;
@@ -29,7 +28,7 @@ use crate::os::inode_flags::Lost;
 use crate::os::names::{hard_link, remove_file};
 use crate::os::seen::LostMetadata;
 use crate::read::hash::read_and_hash;
-use crate::stage::temporary::TemporaryId;
+use crate::stage::TemporaryId;
 use crate::workspace::Workspace;
 
 /// The number of bytes that are copied between two checks for cancellation.

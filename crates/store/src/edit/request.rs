@@ -1,4 +1,6 @@
 //! Defines the request to edit one file, [`Edit`], and the options of a call, [`EditOptions`].
+//!
+//! Checks whether the files of past edits are in the roots.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,9 +13,11 @@ use mcp_text_editor_core::resolve::{
 use mcp_text_editor_core::shown_lines::ShownLines;
 use mcp_text_editor_core::splice::SpliceSet;
 
+use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
 use crate::error::ReadFault;
 use crate::history::{Caller, Entry};
+use crate::workspace::Workspace;
 
 /// The request to edit one file: an entry of a call.
 #[derive(Clone, Copy, Debug)]
@@ -177,4 +181,21 @@ pub(crate) struct EditOptions<'a> {
     pub progress: Option<&'a AtomicU64>,
     /// Whether the client has cancelled the call. The last check is just before the first file is exchanged.
     pub cancellation: Cancellation<'a>,
+}
+
+/// Tells whether all files of an edit are in the roots: see [`is_path_in_roots`]. From a person, who is
+/// served the roots of past edits, no edit is withheld.
+#[must_use]
+pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
+    workspace.roots.are_past() || entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
+}
+
+/// Tells whether a path is in the roots. Follows its symbolic links; if that fails, compares the text of the
+/// paths.
+pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
+    match workspace.roots.place(path) {
+        Ok(_) => true,
+        Err(PathError::Outside { .. } | PathError::Unserved(_)) => false,
+        Err(_) => workspace.roots.paths().any(|root| path.starts_with(root)),
+    }
 }

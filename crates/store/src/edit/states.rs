@@ -12,12 +12,12 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::regions::{regions, whole};
 use mcp_text_editor_core::resolve::{Plan, SpliceInfo};
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
-use crate::edit::in_roots::is_in_roots;
+use crate::edit::request::is_in_roots;
 use crate::edit::snapshot::{Base, FileState, Snapshot, undo_of, view, with_base};
 use crate::error::ReadFault;
 use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo};

@@ -13,10 +13,8 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::edit::call::edit;
-use crate::edit::in_roots::is_in_roots;
-use crate::edit::outcome::{Outcome, Warning};
-use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{Edit, EditChange, EditOptions};
+use crate::edit::outcome::{EditProblem, Outcome, Reason, Warning};
+use crate::edit::request::{Edit, EditChange, EditOptions, is_in_roots};
 use crate::edit::snapshot::{Snapshot, now};
 use crate::edit::states::{beside_others, in_the_way, later_than, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};

@@ -15,21 +15,18 @@ use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::preview::Preview;
 use mcp_text_editor_core::regions::whole;
 use mcp_text_editor_core::resolve::{Plan, SpliceInfo};
-use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::scan::{Scan, Scanned, Scanner};
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::access::windows_paths::in_diff;
-use crate::commit::made::remove_directories;
+use crate::commit::world::remove_directories;
 use crate::edit::attempt::root_keys_of;
 use crate::edit::call::edit;
 use crate::edit::move_file::renamed;
-use crate::edit::outcome::{Became, Edited, NOTHING, Outcome, Warning};
-use crate::edit::problem::{EditProblem, Reason};
+use crate::edit::outcome::{Became, EditProblem, Edited, NOTHING, Outcome, Reason, Warning};
 use crate::edit::request::{Edit, EditChange, EditOptions, Remember};
 use crate::edit::snapshot::{Base, FileState, PlannedFile, PlannedFiles, Snapshot, result, with_state};
-
 use crate::edit::undo::{UndoError, Undone, since, told_apart, undo_by};
 use crate::error::ReadFault;
 use crate::history::{Caller, EditId, EditedFile, Entry, History, NewEdit, NotKept, Undo};

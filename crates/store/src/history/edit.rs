@@ -8,7 +8,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
-use crate::access::directory::DirectoryKey;
+use crate::access::place::DirectoryKey;
 
 /// The id of an edit, which is valid as long as the edit is kept.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

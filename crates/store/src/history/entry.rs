@@ -1,5 +1,8 @@
-//! Defines a past edit as a lookup returns it: [`Entry`].
+//! A past edit as a lookup returns it ([`Entry`]), the filter of a lookup ([`Filter`]), and a shared
+//! directory as the history knows it ([`KnownRoot`]). [`Chains`] determines which edits of an undo chain are
+//! in effect: an edit, its undos and redos, their undos, and so on.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -158,6 +161,114 @@ pub struct Forgotten {
     /// The reason why the deleted bytes may still be on disk: another process is reading the database, or the
     /// disk is full.
     pub remains: Option<String>,
+}
+
+/// Undo chains. The archive adds the edits of each chain once, even if several edits of the chain are looked
+/// up.
+#[derive(Default, Debug)]
+pub struct Chains {
+    /// For each edit: the index of its chain in `chains`, and whether the chain's first edit was undone after
+    /// it.
+    links: HashMap<EditId, (usize, bool)>,
+    chains: Vec<Chain>,
+}
+
+#[derive(Debug)]
+struct Chain {
+    first: EditId,
+    newest: EditId,
+}
+
+impl Chains {
+    /// Tells whether the chain of this edit has been added.
+    #[cfg(feature = "history")]
+    pub(super) fn know(&self, id: &EditId) -> bool {
+        self.links.contains_key(id)
+    }
+
+    /// Adds an edit of a chain. All edits of a chain must be added, oldest first.
+    pub fn add(&mut self, id: EditId, undoes: Option<&EditId>) {
+        let link = if let Some((chain, is_undo)) = undoes.and_then(|undone| self.links.get(undone)) {
+            (*chain, !is_undo)
+        } else {
+            self.chains.push(Chain { first: id.clone(), newest: id.clone() });
+            // If the undone edit is no longer kept, this edit counts as an undo, not as a redo.
+            (self.chains.len() - 1, undoes.is_some())
+        };
+        if let Some(chain) = self.chains.get_mut(link.0) {
+            chain.newest = id.clone();
+        }
+        self.links.insert(id, link);
+    }
+
+    /// Sets the fields of an entry that depend on its chain. The newest edit of a chain is in effect, and so
+    /// is every other edit that left the files in the same state as the newest. An entry whose chain is not
+    /// known is not changed.
+    pub fn resolve(&self, entry: &mut Entry) {
+        let Some((chain, is_undo)) = self.links.get(&entry.id) else { return };
+        let Some(Chain { first, newest }) = self.chains.get(*chain) else { return };
+        let is_in_effect = self.links.get(newest).is_some_and(|(_, newest)| newest == is_undo);
+        entry.chain = first.clone();
+        entry.is_redo = entry.undoes.is_some() && !is_undo;
+        entry.undone_by = (!is_in_effect).then(|| newest.clone());
+    }
+}
+
+/// Conditions that a past edit must meet to pass. By default there are no conditions, and all edits pass.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Filter {
+    /// Only edits of this file, or of files below this directory, by the paths at the time of the edit. A
+    /// path that ends with a separator names only a directory.
+    pub path: Option<PathBuf>,
+    /// Only edits that were made at this time or later, with a precision of a millisecond.
+    pub since: Option<SystemTime>,
+    /// Only edits that were made before this time, with a precision of a millisecond.
+    pub until: Option<SystemTime>,
+    /// Only edits by this tool.
+    pub tool: Option<String>,
+    /// Only edits by the client that gives itself this name.
+    pub client: Option<String>,
+    /// Only edits of this session.
+    pub session: Option<String>,
+    /// Only edits whose diff contains this text, in the same letter case. The diff includes its header, which
+    /// has the file's path.
+    pub text: Option<String>,
+    /// Only edits that were kept before the edit with this id, for the next page of a list. If that edit is
+    /// no longer kept, no edit passes.
+    pub before: Option<EditId>,
+}
+
+impl Filter {
+    /// Returns a filter for all edits or, with a path, for edits of this file or of files below this
+    /// directory.
+    #[must_use]
+    pub fn of_path(path: Option<&Path>) -> Self {
+        Self { path: path.map(Path::to_owned), ..Self::default() }
+    }
+}
+
+/// A directory with edits in a history that several machines share. The machines recognise the directory by
+/// its name, which the history stores at the first edit in the directory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownRoot {
+    /// The directory's name: a name that a person gave, the name of a file system, or a name that only one
+    /// machine uses.
+    pub name: String,
+    /// The time of the first kept edit in the directory, by the database's clock.
+    pub since: SystemTime,
+    /// The name of the machine that kept that first edit; empty if the machine has no name.
+    pub made_by: String,
+    /// The parts of the directory that this machine reaches, in order; empty if this machine reaches no part.
+    pub here: Vec<RootPlace>,
+}
+
+/// A part of a shared directory that this machine reaches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RootPlace {
+    /// The path of the part in the shared directory; empty for the whole directory.
+    pub inside: PathBuf,
+    /// The part's absolute path on this machine.
+    pub path: PathBuf,
 }
 
 #[cfg(test)]

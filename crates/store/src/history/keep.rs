@@ -8,19 +8,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
-use crate::access::directory::DirectoryKey;
 use crate::access::patterns::Patterns;
-use crate::access::place::Place;
-use crate::history::archive::Archive;
+use crate::access::place::{DirectoryKey, Place};
+use crate::history::archive::{Archive, Planned};
 use crate::history::edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo};
 #[cfg(feature = "history")]
 use crate::history::embedded::Embedded;
-use crate::history::entry::{Entry, EntryFile, Forgotten};
-use crate::history::filter::Filter;
-use crate::history::known_root::KnownRoot;
-use crate::history::not_kept::{NotKept, Remedy};
-use crate::history::planned::Planned;
-use crate::history::settings::Settings;
+use crate::history::entry::{Entry, EntryFile, Filter, Forgotten, KnownRoot};
+use crate::history::settings::{NotKept, Remedy, Settings};
 use crate::os::real_path::real_path;
 #[cfg(feature = "history")]
 use crate::state_dir::HISTORY;

@@ -8,17 +8,12 @@
 //! the feature `history` keeps no edits in a state directory.
 
 mod archive;
-mod chain;
 mod edit;
 #[cfg(feature = "history")]
 mod embedded;
 mod entry;
-mod filter;
 mod format;
 mod keep;
-mod known_root;
-mod not_kept;
-mod planned;
 mod settings;
 #[cfg(test)]
 #[cfg(feature = "history")]
@@ -26,12 +21,12 @@ mod tests;
 
 pub use crate::state_dir::HISTORY as FILE_NAME;
 pub use archive::{Archive, MoveSince};
-pub use chain::Chains;
 pub use edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo};
+pub use entry::Chains;
+pub use entry::Filter;
 pub use entry::{Entry, EntryFile, Forgotten};
-pub use filter::Filter;
+pub use entry::{KnownRoot, RootPlace};
 pub use format::{decode, encode};
 pub use keep::{History, path_in_history};
-pub use known_root::{KnownRoot, RootPlace};
-pub use not_kept::{NotKept, Remedy};
 pub use settings::Settings;
+pub use settings::{NotKept, Remedy};

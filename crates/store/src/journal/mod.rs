@@ -21,11 +21,9 @@
 
 mod contents;
 mod embedded;
-mod interface;
-mod stuck;
 
+pub(crate) use contents::Stuck;
 #[cfg(test)]
 pub(crate) use contents::escaped;
 pub use contents::{ContentChange, Contents, Intent, Naming, Step, Subject, first_part, with_steps};
-pub use interface::{FoundRecord, Journal, JournalOfMachines, Record};
-pub(crate) use stuck::Stuck;
+pub use contents::{FoundRecord, Journal, JournalOfMachines, Record};

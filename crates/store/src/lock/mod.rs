@@ -4,11 +4,10 @@
 //! a file is replaced, its lock stays with the old inode. So a lock counts only while the path still leads to
 //! the locked inode.
 
-mod backoff;
 pub(crate) mod deferred_close;
 mod file_lock;
 
-pub(crate) use backoff::{Backoff, LockTimeout};
+pub(crate) use file_lock::{Backoff, LockTimeout};
 pub(crate) use file_lock::{LockedFile, LockedSet, lock_all_with, lock_directory};
 #[cfg(test)]
 pub(crate) use file_lock::{lock, lock_all};

@@ -78,7 +78,7 @@ mod acl {
     use std::os::fd::AsRawFd as _;
     use std::ptr::{NonNull, null_mut};
 
-    use crate::os::unsupported::is_unsupported;
+    use crate::os::sync::is_unsupported;
 
     /// `ACL_TYPE_EXTENDED` and `ACL_FIRST_ENTRY` (sys/acl.h).
     const EXTENDED: c_int = 0x100;

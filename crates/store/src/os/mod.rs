@@ -27,7 +27,6 @@ pub(crate) mod signals;
 pub(crate) mod stored;
 pub(crate) mod stored_names;
 mod sync;
-mod unsupported;
 pub(crate) mod vanishing;
 
 #[cfg(any(not(target_os = "linux"), feature = "simulation"))]
@@ -75,13 +74,13 @@ pub use privacy::fetch_nothing;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use privacy::{is_not_downloaded, privacy_of};
 #[cfg(not(feature = "simulation"))]
+pub(crate) use sync::is_unsupported;
+#[cfg(not(feature = "simulation"))]
 pub(crate) use sync::{sync_all, sync_before, sync_data};
 #[cfg(unix)]
 pub(crate) use unix::*;
 #[cfg(unix)]
 pub(crate) use unix_listing::*;
-#[cfg(not(feature = "simulation"))]
-pub(crate) use unsupported::is_unsupported;
 #[cfg(windows)]
 pub(crate) use windows::*;
 // The functions of `simulation` replace all functions that only Linux has, and some that every Unix has. A

@@ -8,16 +8,16 @@ use std::path::Path;
 
 use crate::os;
 use crate::os::directory::Dir;
-
-#[cfg(not(feature = "simulation"))]
-pub(crate) use crate::os::names_once::rename_once;
 #[cfg(not(feature = "simulation"))]
 use crate::os::names_once::{hard_link_once, remove_file_once};
 use crate::os::patience::while_held;
 #[cfg(feature = "simulation")]
-pub(crate) use crate::os::simulation::rename_once;
-#[cfg(feature = "simulation")]
 use crate::os::simulation::{hard_link_once, remove_file_once};
+
+#[cfg(not(feature = "simulation"))]
+pub(crate) use crate::os::names_once::rename_once;
+#[cfg(feature = "simulation")]
+pub(crate) use crate::os::simulation::rename_once;
 
 /// Renames a file in its directory. If a file of the new name exists, it is replaced atomically.
 pub(crate) fn rename(directory: &Dir, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {

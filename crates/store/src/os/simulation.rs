@@ -10,20 +10,19 @@
 //! behaviour of Linux.
 
 use std::fs::{File, TryLockError};
-use std::io;
 use std::os::fd::{AsFd, AsRawFd as _};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use cap_std::fs::Dir;
 
 use crate::os::identity::Identity;
 use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
-use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix, unsupported};
+use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix};
 
 /// The pause before and after a slow exchange.
 const EXCHANGE: Duration = Duration::from_millis(2);
@@ -175,7 +174,7 @@ pub(crate) fn has_containment() -> bool {
 }
 
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
-    unsupported::is_unsupported(error) || Said::NotSupported.is_in(error)
+    sync::is_unsupported(error) || Said::NotSupported.is_in(error)
 }
 
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {

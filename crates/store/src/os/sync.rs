@@ -5,6 +5,8 @@
 //! cache of the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders writes. Some file
 //! systems of macOS (SMB, exFAT, FUSE) support neither. For them, the functions fall back to fsync(2), as
 //! SQLite does; the effect of fsync(2) depends on the file system.
+//!
+//! Recognises errors that say that the system, or the file system, lacks an operation: [`is_unsupported`].
 
 use std::fs::File;
 use std::io;
@@ -59,6 +61,16 @@ fn unless_unsupported(synced: io::Result<()>, other: impl FnOnce() -> io::Result
         Err(error) if error.raw_os_error().is_some_and(crate::os::apple::lacks_sync) => other(),
         synced => synced,
     }
+}
+
+/// Tells whether `error` says that the system, or the file system, lacks the operation. An error because of
+/// permissions does not count.
+pub(crate) fn is_unsupported(error: &io::Error) -> bool {
+    #[cfg(target_vendor = "apple")]
+    if error.raw_os_error().is_some_and(crate::os::apple::is_unsupported) {
+        return true;
+    }
+    error.kind() == io::ErrorKind::Unsupported
 }
 
 #[cfg(test)]

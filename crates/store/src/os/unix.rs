@@ -17,8 +17,7 @@ use rustix::io::Errno;
 
 use crate::os::identity::Identity;
 use crate::os::seen::{Looked, Seen, SpecialFile};
-use crate::os::sync::sync_all;
-use crate::os::unsupported::is_unsupported;
+use crate::os::sync::{is_unsupported, sync_all};
 
 /// Tells whether an error says that a path has too many symbolic links, or a link where links are forbidden.
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {

@@ -7,7 +7,7 @@ use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
 use crate::os::seen::Attributes;
-use crate::os::unsupported::is_unsupported;
+use crate::os::sync::is_unsupported;
 
 /// The maximum size in bytes of an attribute that is read. Attributes of Linux have at most 64 KiB. A
 /// resource fork of macOS can be larger than this maximum; a file with such a fork is edited in place.

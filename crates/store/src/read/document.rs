@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::encoding::{Encoding, Guesser, Strays, looks_wide, sniff_bom};
 use mcp_text_editor_core::line::LineNumber;
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 
 use crate::access::place::{OpenFile, Place};

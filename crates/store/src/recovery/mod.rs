@@ -7,8 +7,7 @@
 //! the files locked, before each edit. So no edit starts from a file that an interrupted transaction has
 //! changed only partly.
 
-pub(crate) mod background;
-mod gate;
+pub(crate) mod gate;
 mod recover;
 #[cfg(test)]
 #[expect(

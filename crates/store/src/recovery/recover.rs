@@ -6,9 +6,8 @@ use std::thread;
 
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::sync_directories_of;
-use crate::commit::made::remove_directories;
 use crate::commit::table::RecordedCall;
-use crate::commit::world::{TakenBackBy, World};
+use crate::commit::world::{TakenBackBy, World, remove_directories};
 use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, Step};

@@ -22,7 +22,7 @@ use crate::observer::Observer;
 use crate::os;
 use crate::os::identity::FileKey;
 use crate::read::hash::digest_of;
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::stage::{Temporary, TemporaryId};
 use crate::state_dir::StateDir;
 use crate::tests::world::real;
 use crate::workspace::Workspace;

@@ -11,8 +11,7 @@ use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::scan::{Scan, Scanned, Scanner};
 
 use crate::attempts::MAX_ATTEMPTS;
 use crate::os;
@@ -20,14 +19,13 @@ use crate::os::directory::Dir;
 use crate::os::patience::Patience;
 use crate::read::document::has_its_size;
 use crate::search::deliver::{Collector, Emit, First, SearchFault, SearchSettings, SearchedFile};
-use crate::search::finder::LONGEST_TEXT;
-use crate::search::lines;
+use crate::search::matcher::LONGEST_TEXT;
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stop::STEPS;
 use crate::search::stoppable::Stoppable;
-use crate::search::stream;
 use crate::search::text::{self, TextForm};
+use crate::search::{lines, stream};
 
 /// The maximum number of bytes of a line of a large file. The searcher holds a whole line in memory.
 pub(crate) const LONGEST_LINE: usize = 16 << 20;

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::search::deliver::{Collector, SearchFault, SearchedFile};
-use crate::search::finder::Finder;
+use crate::search::matcher::Finder;
 use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 

@@ -3,16 +3,12 @@
 
 pub(crate) mod deliver;
 pub(crate) mod file;
-mod finder;
 pub(crate) mod globs;
-pub(crate) mod ignores;
 mod lines;
 pub(crate) mod listing;
-mod long_line;
 pub(crate) mod matcher;
 pub(crate) mod pool;
 mod problem;
-pub(crate) mod replacing;
 mod request;
 mod skipped;
 pub(crate) mod start;

@@ -10,8 +10,7 @@ use std::ops::Range;
 
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 
-use crate::search::long_line::LongLine;
-use crate::search::matcher::Pattern;
+use crate::search::matcher::{LongLine, Pattern};
 use crate::search::stop::{Halted, Stop};
 
 /// A thread's matcher, which finds a pattern line by line. Each text must begin at the start of a line. In a

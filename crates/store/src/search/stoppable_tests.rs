@@ -9,8 +9,7 @@ use grep_searcher::sinks::Lossy;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
 use proptest::prelude::*;
 
-use crate::search::long_line::LongLine;
-use crate::search::matcher::Pattern;
+use crate::search::matcher::{LongLine, Pattern};
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 use crate::search::stop::{Halted, Stop};

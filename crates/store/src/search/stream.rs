@@ -14,8 +14,8 @@ use mcp_text_editor_core::digest::{Digest, digest_of};
 use mcp_text_editor_core::encoding::{CodeUnit, Decoded, Decoder, Encoding, Validator};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::line_ending::Convention;
+use mcp_text_editor_core::scan::Scanned;
 use mcp_text_editor_core::scan::{Scan, Scanner};
-use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
 use crate::os;

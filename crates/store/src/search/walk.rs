@@ -15,11 +15,10 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::patience::while_stale;
 use crate::os::seen::Listed;
-use crate::search::globs::Globs;
-use crate::search::ignores::{GIT, Ignores, Present};
+use crate::search::globs::{GIT, Globs, Ignores, Present};
 use crate::search::skipped::Cause;
 use crate::search::start::{WalkStart, joined};
-use crate::stage::temporary::PREFIX;
+use crate::stage::PREFIX;
 
 /// The maximum depth below the start. Every directory from the start to the visited entry stays open.
 const MAX_DEPTH: usize = 256;

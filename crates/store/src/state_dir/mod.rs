@@ -3,8 +3,7 @@
 
 #[cfg(any(windows, test))]
 mod access_list;
-mod dir;
 pub(crate) mod private;
 
-pub use dir::HISTORY;
-pub(crate) use dir::{CONTENT, JOURNAL, StateDir};
+pub use private::HISTORY;
+pub(crate) use private::{CONTENT, JOURNAL, StateDir};

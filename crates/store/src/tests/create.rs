@@ -3,8 +3,7 @@ use std::sync::Barrier;
 use crate::access::place::WritablePlace;
 use crate::commit::publish_new::{Creation, check_free};
 use crate::error::{StoreError, StoreErrorKind};
-use crate::stage::temporary::TemporaryId;
-
+use crate::stage::TemporaryId;
 use crate::tests::world::World;
 
 fn create(place: &WritablePlace, bytes: &[u8]) -> Result<Creation, StoreError> {

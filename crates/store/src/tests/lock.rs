@@ -5,6 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::source::{Source as _, read_range};
+
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
@@ -12,10 +15,7 @@ use crate::commit::staged::{NewContent, Replacement};
 use crate::error::StoreErrorKind;
 use crate::lock::{LockTimeout, lock, lock_all};
 use crate::observer::Observer;
-use crate::stage::temporary::{Temporary, TemporaryId};
-use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::source::{Source as _, read_range};
-
+use crate::stage::{Temporary, TemporaryId};
 use crate::tests::replace::commit;
 use crate::tests::world::World;
 use crate::workspace::Workspace;

@@ -9,7 +9,7 @@ use crate::access::unserved::{ConfiguredDirectory, WhyUnserved};
 #[cfg(unix)]
 use crate::error::SpecialFile;
 use crate::error::{NameFault, StoreErrorKind};
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::stage::{Temporary, TemporaryId};
 use mcp_text_editor_core::source::Source as _;
 use proptest::prelude::*;
 

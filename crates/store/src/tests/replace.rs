@@ -10,7 +10,7 @@ use crate::commit::transaction::Transaction;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::journal::{Intent, Subject};
 use crate::lock::{LockTimeout, lock};
-use crate::stage::temporary::{Temporary, TemporaryId};
+use crate::stage::{Temporary, TemporaryId};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 

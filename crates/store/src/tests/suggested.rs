@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::access::policy::Policy;
 use crate::access::roots::{PathError, Roots};
-use crate::access::suggested::search::{LikelyFiles, Purpose};
+use crate::access::suggested::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
 use crate::tests::mounted::Mounted;
 use crate::tests::world::World;

@@ -2,8 +2,7 @@
 
 use crate::error::StoreErrorKind;
 use crate::os;
-use crate::stage::temporary::{Temporary, TemporaryId, unlink};
-
+use crate::stage::{Temporary, TemporaryId, unlink};
 use crate::tests::world::World;
 
 #[test]

@@ -3,9 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::resolve::MatchOptions as Matching;
+
 use crate::access::place::WritablePlace;
 use crate::access::roots::{PathError, Roots};
-use crate::access::suggested::search::{LikelyFiles, Purpose};
+use crate::access::suggested::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
 use crate::edit::{Edit, EditChange, EditOptions, Edited, Reason, Warning, edit};
 use crate::error::StoreError;
@@ -15,7 +17,6 @@ use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
-use mcp_text_editor_core::resolve::MatchOptions as Matching;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,

@@ -10,12 +10,10 @@ use super::sessions::{answer, database};
 #[cfg(unix)]
 use super::sessions::{certificates, server_with_tls};
 use crate::postgres::database::{BOUND, Database};
-use crate::postgres::error::DatabaseError;
-use crate::postgres::pool::is_pooled;
-use crate::postgres::report::{
-    DatabaseFacts, DatabaseReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
+use crate::postgres::error::{
+    DatabaseError, DatabaseFacts, DatabaseReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
-use crate::postgres::session::{SessionSettings, open};
+use crate::postgres::session::{SessionSettings, is_pooled, open};
 use crate::postgres::url::StateUrl;
 use crate::tests::fixture::{TestServer, readable_directory, unprivileged};
 

@@ -6,8 +6,7 @@ use std::net::TcpListener;
 use tokio::runtime::Builder;
 
 use super::examine::refused;
-use crate::postgres::error::DatabaseError;
-use crate::postgres::report::NoSession;
+use crate::postgres::error::{DatabaseError, NoSession};
 use crate::postgres::session::{SessionSettings, open};
 
 /// Starts a stand-in for a server that refuses clients with this SQLSTATE, and returns its URL.

@@ -11,8 +11,7 @@ use mcp_text_editor_store::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
 use crate::postgres::migrations::{MARK, MIGRATIONS, TABLES};
-use crate::postgres::pool::process;
-use crate::postgres::session::SessionSettings;
+use crate::postgres::session::{SessionSettings, process};
 use crate::postgres::url::StateUrl;
 use crate::tests::fixture::TestServer;
 #[cfg(unix)]
@@ -103,7 +102,7 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
     let of = |text: &str| {
         let url: StateUrl = text.parse().unwrap();
         let (host, port) = &url.hosts[0];
-        crate::postgres::password::password_for(&url, host, *port, &file).map_err(|error| error.to_string())
+        crate::postgres::url::password_for(&url, host, *port, &file).map_err(|error| error.to_string())
     };
     std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
     assert!(of("postgres://me@h:1/d").unwrap_err().contains("chmod 600"));

@@ -1,7 +1,6 @@
 use encoding_rs as w;
 
-use super::label::*;
-use super::table::*;
+use super::*;
 use crate::encoding::kind::Encoding;
 
 /// Names of all of Python's codecs (`encodings.aliases` and the modules of `encodings`, 3.11), grouped by

@@ -8,7 +8,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::rejection::{Evidence, Rejection};
 use crate::resolve::tests::scan;
 use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 
 /// Returns the evidence if the patch fails, with the range `asked` or, without it, by text alone.
 fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence> {

@@ -1,8 +1,6 @@
 //! Collects evidence about failed matches, to help the client to correct its request. It can read the file
 //! again, since edits that succeed do not pay for it; how much it reads is bounded.
 
-mod applied;
-mod dependency;
 mod explain;
 #[cfg(test)]
 mod laws;

@@ -4,7 +4,7 @@ use crate::line::LineNumber;
 use crate::rejection::{Evidence, Fit, MatchPlace, Rejection};
 use crate::resolve::tests::{bytes, lines, scan, tag, text};
 use crate::resolve::{GuardedRange, MatchOptions, Patch, delete, patch};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 
 /// Returns for each file the evidence about its last patch that fails.
 fn check(rows: &[(&str, &[Patch])]) -> String {

@@ -8,7 +8,7 @@ use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, trim_blanks};
 use crate::mismatch::{Hit, Intended, LineWindow, find};
 use crate::rejection::{At, Evidence, Excerpt, MatchKind, MatchPlace, Normalization};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::show::excerpt;
 use crate::source::{Source, read_range};
 

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::surroundings::Surroundings;
 use crate::elision::is_elision;
-use crate::line_numbers::{NumberColumn, NumberedLine, numbered};
-use crate::slip::{Blanks, Finding, Slip, TextKind};
+use crate::line::{NumberColumn, NumberedLine, numbered};
+use crate::rejection::{Blanks, Finding, Slip, TextKind};
 
 /// The way in which a request names the place of new text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::line::{LineNumber, LineRange};
-use crate::scanned::Scanned;
+use crate::scan::Scanned;
 use crate::source::{Source, read_range};
 
 /// The lines in and around a place, without their terminators.

@@ -3,12 +3,10 @@
 use super::*;
 use crate::encoding::Label;
 use crate::preview::Preview;
-use crate::rejection::Rejection;
+use crate::rejection::{Rejection, Slip, TextKind};
 use crate::resolve::tests::{bytes, lines, scan, tag, text};
 use crate::resolve::{MatchOptions, Patch, Position, Resolution, append, insert, patch};
-use crate::scan::Scanner;
-use crate::scanned::Scanned;
-use crate::slip::{Slip, TextKind};
+use crate::scan::{Scanned, Scanner};
 
 /// Returns what was found: the certain slip for which the request is rejected, or the likely slips.
 fn report(file: Scanned<'_, [u8]>, resolution: Resolution) -> String {

@@ -1,6 +1,5 @@
-//! Writes past edits to standard output, directly or through a pager.
-//!
-//! Chooses and starts the program that shows a long text page by page: [`Pager`].
+//! Writes past edits to standard output, directly or through a program that shows a long text page by page
+//! ([`Pager`]).
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, IsTerminal as _, Write};

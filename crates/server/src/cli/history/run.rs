@@ -1,6 +1,5 @@
-//! Carries out a person's request about past edits.
-//!
-//! `history forget`.
+//! Carries out a person's request about past edits. `history forget` is here, the others have files of their
+//! own.
 
 use std::io::Write;
 use std::path::Path;

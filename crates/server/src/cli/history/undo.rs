@@ -1,6 +1,4 @@
-//! `undo`.
-//!
-//! `undo` of several edits, and `undo --interactive`.
+//! `undo` of one edit, of several, and `undo --interactive`.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 

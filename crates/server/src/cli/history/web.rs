@@ -1,8 +1,5 @@
-//! `history --web`.
-//!
-//! Opens a page in the person's browser, with the system's URL opener (such as `xdg-open`).
-//!
-//! `history --html`.
+//! `history --web`, which can open the page with the system's URL opener (such as `xdg-open`), and `history
+//! --html`.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};

@@ -1,8 +1,4 @@
-//! Words each [`Reason`] why a file is not read or not edited. Most kinds have a module of their own.
-//!
-//! Words the reasons why a search or a listing is refused.
-//!
-//! Words the reasons why a file is not text, or not in the encoding that the call names.
+//! Words each [`Reason`] why a file is not read, edited or searched. Most kinds have a module of their own.
 
 use mcp_text_editor_core::encoding::{Label, Strays};
 use mcp_text_editor_store::{

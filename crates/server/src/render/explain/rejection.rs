@@ -3,8 +3,8 @@
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::rejection::Slip;
 use mcp_text_editor_core::rejection::{At, Excerpt, Fit, Rejection};
-use mcp_text_editor_core::slip::Slip;
 use serde_json::json;
 
 use super::call::{AROUND, Call, CalledFile, place, reading, written};

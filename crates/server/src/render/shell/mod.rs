@@ -1,13 +1,7 @@
-//! Shows past edits to a person at a shell: in colours, within the width of the terminal, and without control
-//! characters from foreign text.
+//! Shows past edits to a person at a shell: in colours, within the width of the terminal ([`Screen`]), and
+//! without control characters from foreign text.
 //!
 //! The text contains the colours; the caller that writes the text removes them where they are not wanted.
-//!
-//! The screen on which edits are shown: [`Screen`].
-//!
-//! The styles of the output on a terminal.
-//!
-//! Measures the number of columns that a text takes on a terminal.
 
 mod diff;
 pub(crate) mod edits;

@@ -1,8 +1,5 @@
-//! Shows past edits with counts of lines, like `git log --stat`.
-//!
-//! Writes the whole diff of a file, for a file whose diff in the history is cut.
-//!
-//! Shows each past edit on one line.
+//! Shows past edits with counts of lines, like `git log --stat`, or on one line each. Also writes the whole
+//! diff of a file whose diff in the history is cut.
 
 use std::fmt::Write as _;
 

@@ -7,11 +7,9 @@ use std::time::SystemTime;
 use crate::history::archive::{Archive, MoveSince};
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::embedded::database::HistoryDatabase;
-use crate::history::embedded::{forget, lookup, record};
-use crate::history::entry::{Entry, Forgotten};
-use crate::history::filter::Filter;
-use crate::history::not_kept::NotKept;
-use crate::history::settings::Settings;
+use crate::history::embedded::{lookup, record};
+use crate::history::entry::{Entry, Filter, Forgotten};
+use crate::history::settings::{NotKept, Settings};
 
 /// Past edits in an SQLite database, which is opened when it is first needed.
 #[derive(Debug)]
@@ -71,6 +69,6 @@ impl Archive for Embedded {
     }
 
     fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
-        Ok(forget::forget(&mut self.0, path)?)
+        Ok(record::forget(&mut self.0, path)?)
     }
 }

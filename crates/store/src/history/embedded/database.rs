@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::history::not_kept::{NotKept, Remedy};
+use crate::history::settings::{NotKept, Remedy};
 use crate::os;
 
 /// The version of the tables that this program knows, in SQLite's `user_version`.

@@ -3,11 +3,8 @@
 
 mod archive;
 mod database;
-mod filter;
-mod forget;
 mod lookup;
 mod record;
-mod row;
 #[cfg(test)]
 mod tests;
 

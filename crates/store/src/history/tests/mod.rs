@@ -13,8 +13,8 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::access::directory::DirectoryKey;
 use crate::access::patterns::Patterns;
+use crate::access::place::DirectoryKey;
 use crate::state_dir::StateDir;
 use crate::tests::world::native;
 

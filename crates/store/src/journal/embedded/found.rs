@@ -11,12 +11,11 @@ use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::source::CHUNK;
 
 use crate::error::{ErrorContext as _, Operation, StoreError};
-use crate::journal::contents::{Contents, Here};
-use crate::journal::interface::FoundRecord;
+use crate::journal::contents::{Contents, FoundRecord, Here};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
-use crate::stage::temporary::{TemporaryId, unlink_if};
+use crate::stage::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
 
 /// The maximum length of a record in bytes; a longer file is not a record.

@@ -1,4 +1,6 @@
 //! Writes the journal record of a running transaction, which is a file: [`FileRecord`].
+//!
+//! Implements [`Journal`] with the state directory.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -6,16 +8,19 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_std::fs::OpenOptions;
+
 use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::contents::{Here, Step, Subject, end_part, first_part, with_steps};
-use crate::journal::interface::Record;
+use crate::journal::contents::{
+    FoundRecord, Here, Journal, Record, Step, Subject, end_part, first_part, with_steps,
+};
+use crate::journal::embedded::found::FoundFile;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
-use crate::stage::temporary::{TemporaryId, unlink_if};
+use crate::stage::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
-use cap_std::fs::OpenOptions;
 
 /// The locked journal record of a transaction. Dropping this value removes the record, so it must be dropped
 /// only once the transaction's temporary files are gone and all files are in their old state.
@@ -163,6 +168,17 @@ impl Drop for FileRecord {
     }
 }
 
+impl Journal for StateDir {
+    fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError> {
+        Ok(Box::new(FileRecord::begin(self, subjects)?))
+    }
+
+    fn all(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
+        let records = FoundFile::all(self)?;
+        Ok(records.into_iter().map(|record| Box::new(record) as Box<dyn FoundRecord>).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
@@ -173,7 +189,6 @@ mod tests {
     use super::*;
     use crate::journal::contents::{ContentChange, Contents, Intent};
     use crate::journal::embedded::found::FoundFile;
-    use crate::journal::interface::FoundRecord as _;
     use crate::os::identity::FileKey;
 
     const OLD: FileKey = FileKey { inode: 2, born: NonZeroI64::new(3) };
