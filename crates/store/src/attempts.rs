@@ -4,7 +4,7 @@ use crate::cancellation::Cancellation;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::os::patience::Patience;
 
-/// The maximum number of attempts of a call at a file that other programs change meanwhile.
+/// The maximum number of attempts that a call makes at a file while other programs change the file.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
 /// The attempts that a call has left.
@@ -21,12 +21,13 @@ impl<'a> Attempts<'a> {
         Self { left: MAX_ATTEMPTS - 1, patience: Patience::default(), cancellation }
     }
 
-    /// Tells whether to start again after an error: the file has changed ([`StoreErrorKind::Changed`]) and an
-    /// attempt is left, or if another program [has a lease on it](StoreError::is_leased).
+    /// Tells whether the call is to start again after an error: the file has changed
+    /// ([`StoreErrorKind::Changed`]) and an attempt is left, or another program [has a lease on the
+    /// file](StoreError::is_leased). After any other error, and once the call is cancelled, returns `false`.
     ///
-    /// An error of the kind `Changed` has a source only if another machine replaced the file: for a moment,
-    /// this machine resolves the name to the old file. In that case, this function waits a moment, and no
-    /// attempt is counted. It does the same for a lease.
+    /// If an error of the kind `Changed` has a source, usually another machine has replaced the file, and
+    /// this machine resolves the name to the old file for a moment. This function then pauses, and does not
+    /// count the attempt. It also pauses for a lease. All its pauses together take at most two seconds.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
         if self.cancellation.is_cancelled() {
             return false;
@@ -37,7 +38,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// Takes one attempt. Tells whether one was left.
+    /// Uses up one attempt. Returns whether one was left.
     pub(crate) fn count(&mut self) -> bool {
         let is_left = self.left > 0;
         self.left = self.left.saturating_sub(1);

@@ -20,13 +20,14 @@ pub use crate::journal::{
 pub use crate::os::identity::FileKey;
 pub use crate::stage::TemporaryId;
 
-/// Returns a path as bytes that another process of this system can read with [`path_of`].
+/// Returns a path as bytes, which another process of this system can convert back with [`path_of`]; `None` if
+/// the system cannot represent the path as bytes.
 #[must_use]
 pub fn bytes_of(path: &Path) -> Option<&[u8]> {
     os::bytes_of(path)
 }
 
-/// Returns the path from the bytes that [`bytes_of`] returned.
+/// Returns the path from the bytes that [`bytes_of`] returned; `None` if the bytes are not a path.
 #[must_use]
 pub fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     os::path_of(bytes)
@@ -38,8 +39,8 @@ pub fn now() -> SystemTime {
     clock::now()
 }
 
-/// Returns the kind of the network file system in which a path is, or would be; `None` if it is not in a
-/// network file system.
+/// Returns the kind of the network file system that contains a path, or would contain a missing path; `None`
+/// if the file system is local.
 pub fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
     let opened = path.ancestors().find_map(|above| Dir::open_ambient_dir(above, ambient_authority()).ok());
     os::network_file_system(&opened.ok_or(io::ErrorKind::NotFound)?)

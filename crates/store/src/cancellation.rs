@@ -1,12 +1,13 @@
-//! Tells whether the caller has cancelled a call: [`Cancellation`]. It is never
-//! reported as an error of the operating system.
+//! Tells whether the caller has cancelled a call: [`Cancellation`]. A cancellation is never reported as an
+//! error of the operating system.
 
 use std::fmt;
 
 use crate::error::ReadFault;
 
-/// Tells whether the caller has cancelled the call. Long work checks it between blocks and between files.
-/// Once the first file is replaced, the call can no longer be cancelled.
+/// A function that tells whether the caller has cancelled the call. Long work calls this function between the
+/// blocks of a file and between files. Once an edit has replaced its first file, the edit can no longer be
+/// cancelled.
 #[derive(Clone, Copy)]
 pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
 

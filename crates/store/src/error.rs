@@ -89,7 +89,7 @@ pub enum NameFault {
 /// The operation that failed with a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// Opening a root, at the process's start.
+    /// Opening a root, which is an allowed directory.
     OpenRoot,
     /// Creating or opening the state directory, at the process's start.
     OpenState,
@@ -146,7 +146,7 @@ pub enum StoreErrorKind {
     },
     /// The system refused the operation for lack of permission.
     PermissionDenied,
-    /// A privacy setting of the system denies this process access to a part of the person's files. File
+    /// A privacy setting of the system denies this process access to some of the user's files. File
     /// permissions do not help.
     Private(Privacy),
     /// The file system is mounted read-only. File permissions do not help.
@@ -197,14 +197,15 @@ pub enum StoreErrorKind {
     /// Another program wrote a file during the commit, and that file and the call's file cannot both have the
     /// path. The call is undone. [`StoreError::left`] says where each file is; they stay there.
     Displaced,
-    /// An interrupted call has left these files partly changed, and this process must not recover it: not all
-    /// of the files are in its roots, or a later version made the call.
+    /// An interrupted call has left these files partly changed, and this process must not recover the call:
+    /// some of the files are outside this process's roots, another version of this program made the call, or
+    /// this machine may still see an old state of a file that another machine changed.
     Unfinished {
         /// The files that lie in the roots.
         paths: Vec<PathBuf>,
         /// The number of all other files.
         others: u32,
-        /// Whether a later version made the call.
+        /// Whether another version of this program made the call, normally a later one.
         is_of_later_form: bool,
     },
     /// Any other reason; see the source.
@@ -295,8 +296,8 @@ impl ReadFault {
 
 impl Operation {
     /// Returns the kind of an error if a privacy setting forbade the operation, otherwise `None`. For
-    /// operations that change a name, always returns `None`: a flag of the file makes them fail with the same
-    /// error number.
+    /// operations that change the metadata or the name of an existing file, always returns `None`: a flag of
+    /// the file makes them fail with the same error number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);

@@ -37,8 +37,8 @@
 //!
 //! # Limitations
 //!
-//! - Without a state directory there is no journal: a crash between two files of a call leaves the first
-//!   changed.
+//! - Without a journal, in a state directory or shared with other machines, a crash between two files of a
+//!   call leaves the first changed.
 //! - If the file system cannot exchange names, or a file must be overwritten in place, a program that writes
 //!   to the file at the same instant can lose what it wrote. [`Warning`] says when that was possible.
 //!

@@ -15,7 +15,8 @@ pub struct Observer {
     pub database_waited: fn(Duration),
     /// Called when a request to the shared database failed.
     pub database_failed: fn(),
-    /// Called when a journal record of this process in the shared database has begun (1) or ended (-1).
+    /// Called with 1 when this process has created a journal record (the plan of an edit under way) in the
+    /// shared database, and with -1 when that record has ended.
     pub records_in_work: fn(i64),
 }
 

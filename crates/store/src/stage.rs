@@ -39,18 +39,19 @@ use crate::state_dir::{CONTENT, StateDir};
 pub(crate) const PREFIX: &str = ".mte-";
 
 /// The maximum number of bytes that a call holds in memory for the new content of a file whose directory is
-/// not writable. Unless configured otherwise, also the maximum for the bytes that an edit removes, which are
-/// held until the history has them.
+/// not writable. Also the maximum for the bytes that an edit removes, which are held until the history has
+/// them.
 pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// The number of bytes that are copied at a time.
 const BLOCK: usize = 1024 * 1024;
 
-/// The names of the temporary files of one file. The journal records them before the files are created, so
-/// that recovery finds all of them after a process was killed.
+/// The id from which the names of the temporary files of one file are derived. The journal records the id
+/// before these files are created, so that recovery finds all of them after a process was killed.
 ///
-/// A process that takes over a record from another machine first renames the files: the new names have the
-/// record's `epoch`. So no earlier owner of the record can use them any more.
+/// A process that takes over a journal record from another machine first renames the temporary files. Their
+/// new names contain `epoch`, which counts how often the record was taken over. So no earlier owner of the
+/// record can use these files any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct TemporaryId {
     drawn: u64,
@@ -73,15 +74,15 @@ impl TemporaryId {
     }
 
     /// Returns the name of the temporary file with the new content; once the two files are exchanged, it is
-    /// the name of the old file. The name does not contain the file's own name, which can already have the
-    /// maximum length, and matches no pattern `*.ext`.
+    /// the name of the old file. The name does not contain the file's own name, because that can already have
+    /// the maximum length, and because no pattern such as `*.txt` is to match a temporary file.
     #[must_use]
     pub fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// Returns the name of a backup: the old content, if the file gets a second name or is copied; or a file
-    /// that a new file displaced from its name, and that another program may have written.
+    /// Returns the name of a backup: a second name or a copy of the old file, or the name of a file that a
+    /// new file displaced and that another program may have written.
     #[must_use]
     pub fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
@@ -113,7 +114,7 @@ impl fmt::Display for TemporaryId {
 
 /// A temporary file in the directory of the file that it will replace, locked like that file. For a file that
 /// is overwritten in place, it can be in the state directory or in memory instead. Dropping this value
-/// removes the temporary file, unless it was committed.
+/// removes the temporary file, unless another file has its name by then.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
@@ -186,7 +187,7 @@ impl Temporary {
         os::creation_mode(&mut options, mode);
         let path = beside.with_file_name(&name);
         let file = match directory.open_with(&name, &options) {
-            // The id was drawn twice by chance. The next attempt draws another id.
+            // By chance, the id was drawn before. The next attempt draws another id.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::new(Operation::WriteTemporary, &path, StoreErrorKind::Changed));
             }
@@ -355,8 +356,9 @@ impl Temporary {
         keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 
-    /// Makes sure that the content and metadata are on disk before the name is, or before a file is
-    /// overwritten with the content. Must be called before the last sync of the call, which waits for both.
+    /// Makes sure that the content and metadata are on disk before the file's final name is, or before
+    /// another file is overwritten with the content. Must be called before the last sync of the call, which
+    /// waits for all of them.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         os::sync_before(&self.file).context(Operation::Sync, &self.path)
     }
@@ -457,10 +459,10 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     differing.into_iter().try_for_each(|(name, value)| os::set_attribute(new, name, value))
 }
 
-/// Returns the changes that give a new file the wanted attributes: which to remove, and which to set. If only
-/// the new file has an attribute, such as a security label, it stays. Two such attributes are removed, since
-/// they change what others can do with the file: an access control list, which comes from the directory's
-/// default, and a quarantine mark.
+/// Returns the changes that give a new file the wanted attributes: the names to remove, and the attributes to
+/// set. If only the new file has an attribute, such as a security label, it stays. Two such attributes are
+/// removed, since they change what others can do with the file: an access control list, which comes from the
+/// directory's default, and a quarantine mark.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
     let surplus = [os::ACCESS_LIST, QUARANTINE]
@@ -487,7 +489,7 @@ fn carried_mode(mode: u32, not_kept: LostMetadata) -> u32 {
     (mode & 0o1707) | group | set_id
 }
 
-/// Copies the metadata of `old` to `new`.
+/// Copies the metadata of `old` to `new`. Returns the parts that could not be copied.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {

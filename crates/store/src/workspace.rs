@@ -23,13 +23,14 @@ use crate::state_dir::StateDir;
 pub struct Workspace {
     /// The allowed directories.
     pub(crate) roots: Roots,
-    /// The scans of files that are remembered between reads.
+    /// The scans of files (digest, encoding, positions of the lines) that are remembered between reads.
     pub(crate) scan_cache: ScanCache,
-    /// The state directory with the journal. Without it, edits have warnings about what is missing.
+    /// The state directory, which has the journal (the plans of edits under way). Without any journal, edits
+    /// that a crash could leave half done have a warning.
     pub(crate) state_dir: Option<StateDir>,
     /// The journal that several machines share. If it is set, the journal of the state directory is not used.
     pub(crate) shared: Option<Arc<dyn JournalOfMachines>>,
-    /// The records of a shared journal for which a wait recently timed out.
+    /// The records (plans of single edits) in a shared journal for which a wait recently timed out.
     pub(crate) stuck: Stuck,
     /// The past edits.
     pub(crate) history: History,
@@ -37,16 +38,17 @@ pub struct Workspace {
     pub(crate) in_place: Patterns,
     /// The failures that an acknowledged edit survives.
     pub(crate) durability: Durability,
-    /// The reason why there is no state directory although one was configured.
+    /// The reason why there is no state directory although one was configured, or although the history needs
+    /// one; otherwise `None`.
     pub(crate) state_problem: Option<String>,
-    /// Whether an edit has already warned of that problem.
+    /// Whether an edit has already warned of `state_problem`.
     pub(crate) has_warned: AtomicBool,
-    /// The rules by which text matches, and the maximum size of the text that an edit may insert.
+    /// The rules by which text matches, and the maximum amounts of text that an edit may replace and insert.
     pub(crate) matching: resolve::MatchOptions,
     /// The maximum number of bytes of a file, before and after an edit. Reads have no such limit.
     pub(crate) max_file_bytes: u64,
     /// The maximum number of bytes that an edit can remove, from all its files together, and still be kept in
-    /// the history. These bytes are in memory during the edit. [`IN_MEMORY`] unless configured otherwise.
+    /// the history. These bytes are in memory during the edit. Always [`IN_MEMORY`], except in tests.
     pub(crate) max_kept_bytes: u64,
     /// The replaced files that are not closed yet.
     pub(crate) deferred_close: DeferredClose,
@@ -98,8 +100,9 @@ impl Workspace {
         lifetimes.collect::<Option<Vec<_>>>().map(|all| all.into_iter().max().unwrap_or_default())
     }
 
-    /// Returns the reason why there is neither journal nor history; only for the first call of this function,
-    /// otherwise `None`.
+    /// Returns the reason why there is neither journal nor history, but only on the first call of this
+    /// function. Returns `None` on later calls, if there is a journal, or if neither a state directory nor a
+    /// history was configured.
     pub(crate) fn first_without_state(&self) -> Option<String> {
         let why = self.state_problem.as_ref().filter(|_| self.shared_journal().is_none())?;
         (!self.has_warned.swap(true, Ordering::Relaxed)).then(|| why.clone())

@@ -21,9 +21,9 @@ use crate::workspace::Workspace;
 
 /// Configures where a [`Workspace`] is allowed to read and write, and how durable its edits are.
 ///
-/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory, there is no journal, no
-/// undo and no recovery. Even then, a single file is replaced as a whole or not at all, and warnings in the
-/// results say what is missing.
+/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory or a shared journal, there
+/// is no undo, and no recovery of interrupted edits. Even then, a single file is replaced as a whole or not
+/// at all, and warnings in the results say what is missing.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct WorkspaceBuilder {
@@ -64,7 +64,7 @@ impl WorkspaceBuilder {
         self
     }
 
-    /// Refuses every write.
+    /// Refuses every write if `read_only` is true.
     pub fn read_only(self, read_only: bool) -> Self {
         Self { read_only, ..self }
     }
@@ -100,20 +100,22 @@ impl WorkspaceBuilder {
         Self { in_place: patterns, ..self }
     }
 
-    /// Keeps the journal and the history in this directory. The directory is created with mode 0700, and
-    /// refused if other users can write to it. No file in it can be read or written through the workspace.
+    /// Keeps the journal (the plans of edits under way, for recovery) and the history in this directory. The
+    /// directory is created with mode 0700, and refused if other users can write to it. No file in it can be
+    /// read or written through the workspace.
     pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { state_directory: Some(directory.into()), ..self }
     }
 
-    /// Keeps the journal, and the history if there is one, in `journal`. Other machines that serve the same
-    /// files share this journal, and each machine recovers the calls that another machine left unfinished.
-    /// The crate `mcp-text-editor-cluster` implements such a journal.
+    /// Keeps the journal, and the history if there is one, in `journal` instead of the state directory. Other
+    /// machines that serve the same files share this journal, and each machine recovers the calls that
+    /// another machine left unfinished. The crate `mcp-text-editor-cluster` implements such a journal.
     pub fn shared(self, journal: Arc<dyn JournalOfMachines>) -> Self {
         Self { shared: Some(journal), ..self }
     }
 
-    /// Keeps past edits, which can then be undone. Needs a state directory, and the feature `history`.
+    /// Keeps past edits, which can then be undone. Needs a state directory and the feature `history`, or a
+    /// journal that is [shared](WorkspaceBuilder::shared).
     pub fn history(self, settings: Settings) -> Self {
         Self { history: Some(settings), ..self }
     }
@@ -129,7 +131,7 @@ impl WorkspaceBuilder {
         Self { home: directory, ..self }
     }
 
-    /// Requires that text matches exactly, including spaces and tabs at line ends.
+    /// Requires, if `strict` is true, that text matches exactly, including spaces and tabs at line ends.
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
     }
@@ -140,7 +142,9 @@ impl WorkspaceBuilder {
         Self { max_file_bytes: Some(bytes), ..self }
     }
 
-    /// Refuses a `replace_all` that would replace more than this number of occurrences in one file.
+    /// Refuses an edit whose patches with `replace_all` would together replace more than this number of
+    /// occurrences in one file, and a [`Workspace::replace`] that would replace more than this number in all
+    /// files together.
     pub fn max_occurrences(self, occurrences: u64) -> Self {
         Self { max_occurrences: Some(occurrences), ..self }
     }
@@ -253,9 +257,10 @@ impl WorkspaceBuilder {
 impl Workspace {
     /// Makes the kernel confine this thread, and all threads that it starts, as far as the kernel can
     /// (Landlock). The threads can then access only the roots (only for reading, if writing is not allowed)
-    /// and the state directory. If there is a shared database, they can also resolve host names and connect
-    /// to the database. The confinement cannot be undone. Must be called before any other thread starts, and
-    /// after all files elsewhere are open. If the kernel returns an error, nothing is confined.
+    /// and the state directory. `network` tells whether they can use TCP. If there is a shared database, they
+    /// can always resolve host names and connect to the database. The confinement cannot be undone. Must be
+    /// called before any other thread starts, and after all files elsewhere are open. If the kernel returns
+    /// an error, nothing is confined.
     pub fn confine(&self, network: Network) -> io::Result<Confinement> {
         landlock::confine(
             &self.roots,
@@ -265,7 +270,7 @@ impl Workspace {
         )
     }
 
-    /// Returns the access that is needed to reconnect to the shared database.
+    /// Returns the access that is needed to reconnect to the shared database; `None` if there is none.
     fn beyond(&self) -> Option<Beyond> {
         self.shared.as_ref().map(|shared| Beyond { ports: shared.ports() })
     }

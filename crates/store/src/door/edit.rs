@@ -1,7 +1,7 @@
 //! Edits files: [`Workspace::plan`] shows the changes, and [`Workspace::apply`] makes them, in all files or
 //! in none.
 //!
-//! Defines the caller of a call, and the call's cancellation: [`Control`].
+//! Defines the context of a call, such as its caller and its cancellation: [`Control`].
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ use crate::workspace::Workspace;
 pub struct FileEdit<'a> {
     /// The file's absolute path, as the client wrote it.
     pub file_path: &'a str,
-    /// The label of the file's encoding, as the client wrote it. With `None`, the file's byte order mark
-    /// decides; a file without such a mark is read as UTF-8.
+    /// The label (name) of the file's encoding, as the client wrote it. With `None`, the file's byte order
+    /// mark decides; a file without such a mark is read as UTF-8.
     pub encoding: Option<&'a str>,
     /// The digest that the client remembers. The edit is refused if the file has another digest.
     pub file_hash: Option<&'a DigestPrefix>,
@@ -44,7 +44,7 @@ pub enum Change<'a> {
     /// Creates a file with exactly this text, and the missing directories above it. There must be no file of
     /// that name, except a file that the call moves away or removes.
     Create(&'a str),
-    /// Replaces text. Several entries for one file are treated as one.
+    /// Replaces text. Several requests for one file are treated as one.
     Patch(&'a [Patch]),
     /// Adds lines at the end of the file.
     Append(&'a str),
@@ -73,7 +73,7 @@ pub enum Change<'a> {
 #[non_exhaustive]
 #[error("{}", Reason::listed(problems.iter().map(|problem| &problem.reason)))]
 pub struct EditError {
-    /// Every reason that was found, at least one, in the order of the call's entries.
+    /// Every reason that was found, at least one, in the order of the requests in the call.
     pub problems: Vec<EditProblem>,
 }
 
@@ -97,9 +97,9 @@ impl Workspace {
     /// Edits all files of a call, or none. The error has every reason against the call.
     ///
     /// The whole request refers to the files as they were before the call. Check and write are atomic with
-    /// respect to all other processes that edit through a workspace. If another program was faster, the call
-    /// starts again; it makes at most five attempts. If another call holds a lock for 10 s, the error is
-    /// [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
+    /// respect to all other processes that edit through a workspace. If another program changes a file first,
+    /// the call starts again; it makes at most five attempts. If another call holds a lock for 10 s, the
+    /// error is [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
     pub fn apply(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, false)
     }
@@ -161,8 +161,9 @@ fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
 /// The maximum number of characters that are kept of a client's name, and of a session's name.
 const LONGEST: usize = 60;
 
-/// The caller of a call, and the call's cancellation. [`Control::default`] is anonymous and cannot be
-/// cancelled.
+/// The context of a call: its caller, its cancellation, whether an edit returns its changes as data, and the
+/// lines that the client was shown. [`Control::default`] is anonymous, cannot be cancelled, requests no data,
+/// and knows no lines.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
@@ -196,8 +197,9 @@ impl<'a> Control<'a> {
 
     /// Adds to the control the lines that the client was shown: `shown` returns these lines, given a file's
     /// real path. An edit then returns the lines that the client knows afterwards
-    /// ([`Edited::shown`](crate::Edited::shown)), and the changes by others. An edit that is guarded only by
-    /// text is refused if it concerns a part of a line that others changed.
+    /// ([`Edited::shown`](crate::Edited::shown)), and the changes that other programs have made since. An
+    /// edit that names a part of a line by its text alone, without a digest, is refused if another program
+    /// has changed the line since it was shown.
     #[must_use]
     pub fn remembering(self, shown: &'a dyn Fn(&Path) -> Option<ShownLines>) -> Self {
         Self { shown: Some(Memory(shown)), ..self }

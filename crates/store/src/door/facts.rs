@@ -59,8 +59,8 @@ impl Workspace {
         self.state_dir.as_ref().map(crate::state_dir::StateDir::path)
     }
 
-    /// Returns the reason why there is no state directory although one was configured; `None` if there is
-    /// one, or if none was configured.
+    /// Returns the reason why there is no state directory although one was configured, or although the
+    /// history needs one; `None` if there is one, or if none is needed.
     #[must_use]
     pub fn state_problem(&self) -> Option<&str> {
         self.state_problem.as_deref()
@@ -68,8 +68,8 @@ impl Workspace {
 
     /// Returns the reason why edits would be refused right now, as far as is known: the volume of a directory
     /// does not answer, or the shared database cannot be reached and is required for edits. Never waits, so a
-    /// health probe can call it often. In a process that has not used a required database yet, the first
-    /// call starts to connect to it, and returns that as the reason.
+    /// health probe can call it often. In a process that has not used a required database yet, the first call
+    /// of this function starts to connect, and returns the missing connection as the reason.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         if let Some(away) = self.roots.away().next() {

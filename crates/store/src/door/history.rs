@@ -147,7 +147,8 @@ impl Workspace {
         plan.add(self, id, self.options(control, true))
     }
 
-    /// Makes the undos of a plan in one transaction, all or none. In the history, each is an edit.
+    /// Makes the undos of a plan in one transaction, all or none. The history keeps each undo as a separate
+    /// edit.
     pub fn make_undos(&self, plan: UndoPlan, control: Control<'_>) -> Result<Vec<Undone>, UndoError> {
         plan.carry_out(self, self.options(control, false))
     }

@@ -19,7 +19,7 @@ impl Workspace {
     /// directory itself. A symbolic link is listed as its target, if the target is in the roots, but nothing
     /// below the link is listed.
     ///
-    /// `sink` gets the entries on this thread. `Break` ends the listing.
+    /// `sink` gets the entries on the calling thread. If `sink` returns `Break`, the listing ends.
     pub fn list(
         &self,
         list: &List<'_>,

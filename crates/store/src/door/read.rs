@@ -26,8 +26,8 @@ use crate::workspace::Workspace;
 pub struct ReadFile<'a> {
     /// The file's absolute path, as the client wrote it.
     pub file_path: &'a str,
-    /// The label of the file's encoding, as the client wrote it. With `None`, the file's byte order mark
-    /// decides; a file without such a mark is read as UTF-8.
+    /// The label (name) of the file's encoding, as the client wrote it. With `None`, the file's byte order
+    /// mark decides; a file without such a mark is read as UTF-8.
     pub encoding: Option<&'a str>,
 }
 
@@ -67,7 +67,7 @@ pub struct FileView {
     /// The encoding in which the file was read.
     pub encoding: Encoding,
     /// The requested text within the budget, with `\n` for line ends, its digest, and the position where the
-    /// text continues.
+    /// text continues if it was cut.
     pub shown: Shown,
 }
 
@@ -103,10 +103,11 @@ impl Workspace {
         })
     }
 
-    /// Tells whether lines of a file can be read almost at once: the file has at most 1 MiB, its scan is in
-    /// the cache from an earlier read, and it is on a local file system, with no symbolic link and no mount
-    /// between it and its root. The check itself does not wait for a disk. Returns `false` if the system
-    /// cannot tell (only Linux can), or if each read queries a database.
+    /// Tells whether lines of a file can be read almost at once: the file has at most 1 MiB, its scan
+    /// (digest, encoding, positions of the lines) is in the cache from an earlier read, and it is on a local
+    /// file system, with no symbolic link and no mount between it and its root. The check itself does not
+    /// wait for a disk. Returns `false` if the system cannot tell (only Linux can), or if each read queries a
+    /// database.
     ///
     /// The read itself may still wait for the disk, if the system no longer has the content in memory, or if
     /// the file is replaced meanwhile. So the caller must also limit the time of the read.
@@ -158,7 +159,7 @@ impl Workspace {
     /// settled.
     ///
     /// On a network, a read can take as long as an edit, and edits of other machines can follow one another.
-    /// So this retries not just five times, but for as long as an edit would wait for its lock.
+    /// So this function retries not just five times, but for as long as an edit would wait for its lock.
     fn of_settled<T>(
         &self,
         place: &Place,

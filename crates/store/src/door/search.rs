@@ -32,10 +32,11 @@ impl Workspace {
     /// `.git`, binary files and symbolic links, and includes hidden files. Matches have the same form as the
     /// lines of a read, and are reported only in files that a read can show.
     ///
-    /// `sink` gets the matches file by file, on this thread. The files are in the order of `paths`, and
-    /// within each directory ordered by the bytes of their names. `Break` ends the search. The memory does
-    /// not grow with the directory tree or the size of its files: it has only the names of one directory at a
-    /// time, and one line (of at most 16 MiB).
+    /// `sink` gets the matches file by file, on the calling thread. The files are in the order of `paths`,
+    /// and within each directory ordered by the bytes of their names. If `sink` returns `Break`, the search
+    /// ends. The memory does not grow with the size of the files or with the number of directories: the walk
+    /// holds only the names in the directories on the way to the current file, and each thread holds a small
+    /// file or a line (of at most 16 MiB).
     pub fn search(
         &self,
         search: &Search<'_>,
@@ -174,7 +175,7 @@ pub struct Replacements {
     /// The paths of the files with matches, as [`Workspace::search`] returns them. The entries of `outcome`
     /// are indices into this list.
     pub file_paths: Vec<String>,
-    /// The result of the edit; the result of a dry run if the call has no expected number of places.
+    /// The result of the edit; the result of a dry run if the call has no expected number of matches.
     pub outcome: Outcome,
     /// The number of files that were searched.
     pub searched: u64,
@@ -183,7 +184,7 @@ pub struct Replacements {
 }
 
 impl Replacements {
-    /// Returns the total number of replaced places in all files.
+    /// Returns the total number of replaced matches in all files.
     #[must_use]
     pub fn places(&self) -> u64 {
         self.outcome.files.iter().map(|file| file.replaced).sum()
@@ -234,8 +235,8 @@ impl Workspace {
         let pattern = Pattern::of(search).and_then(|pattern| Replacing::of(search, &pattern, new));
         let replacing = match pattern {
             Ok(replacing) => replacing,
-            // A search is made only to report all other problems of the request, too. If the pattern is valid
-            // for a search, it is replaced by `.`, which soon finds a match.
+            // This search only finds all other problems of the request, which the error then reports, too. If
+            // the pattern is valid for a search, it is replaced by `.`, which soon finds a match.
             Err(bad) => {
                 let is_usable = matches!(bad, BadSearchPattern::Empty | BadSearchPattern::Group(_));
                 let pattern = if is_usable { "." } else { search.pattern };

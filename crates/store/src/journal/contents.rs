@@ -1,4 +1,5 @@
-//! Formats and parses the contents of a journal record: [`Contents`]. `record.rs` has the record itself.
+//! Formats and parses the contents of a journal record: [`Contents`]. A record describes one transaction,
+//! which is the file changes of one call.
 //!
 //! Defines the interface of journals, wherever they are stored: [`Journal`], and [`JournalOfMachines`] for a
 //! journal that several machines share. A record has two interfaces: its owner has a [`Record`], and other
@@ -29,7 +30,7 @@ const HEAD: &str = "mcp-text-editor journal 4\n";
 
 /// The beginning of records of any format version, before the version's number. In every version, the first
 /// part has a line for each file, which ends in the file's path. So a program that does not know the version
-/// can leave these files alone.
+/// knows the files, and leaves them alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
 /// A mapping between the paths of files and their names in a record.
@@ -37,7 +38,7 @@ pub trait Naming {
     /// Returns the name of a path; `None` if the path has no name.
     fn name(&self, path: &Path) -> Option<Vec<u8>>;
 
-    /// Returns the path of a name.
+    /// Returns the path of a name; `None` if no path has this name.
     fn path(&self, name: Vec<u8>) -> Option<PathBuf>;
 }
 
@@ -80,19 +81,19 @@ pub struct Subject {
 /// The intended change of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Intent {
-    /// It gets other content.
+    /// The file gets other content.
     Edit {
         /// The key of the old file.
         key: FileKey,
     },
-    /// It is created, together with these directories, outermost first.
+    /// The file is created, together with these directories, outermost first.
     Create {
         /// Absolute paths.
         directories: Vec<PathBuf>,
     },
-    /// It is removed.
+    /// The file is removed.
     Remove,
-    /// It is moved to the path of the preceding subject, which has [`Intent::MoveTo`].
+    /// The file is moved to the path of the preceding subject, which has [`Intent::MoveTo`].
     MoveFrom,
     /// The file of the next subject, which has [`Intent::MoveFrom`], gets this subject's path. These
     /// directories are created for it, outermost first.
@@ -105,18 +106,18 @@ pub enum Intent {
 /// The step by which a file changes, once its new content is complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// It exchanges names with its temporary file.
+    /// The file exchanges names with its temporary file, which has the new content.
     Exchange(ContentChange),
-    /// It is overwritten in place, once the transaction is committed.
+    /// The file is overwritten in place, once the transaction is committed.
     Overwrite(ContentChange),
-    /// Its temporary file gets the final name, which is free by then.
+    /// A new file: its temporary file gets the final name, which is free by then.
     Publish {
         /// The digest of the temporary file.
         new: Digest,
-        /// The temporary.
+        /// The key of the temporary file.
         key: FileKey,
     },
-    /// It is renamed to its temporary name, and unlinked once the transaction is committed. Then these
+    /// The file is renamed to its temporary name, and unlinked once the transaction is committed. Then these
     /// directories are removed if they are empty.
     Remove {
         /// The digest of its content.
@@ -126,8 +127,8 @@ pub enum Step {
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// It is renamed to its new path, from its own name or from its temporary name. Then these directories
-    /// are removed if they are empty.
+    /// The file is renamed to its new path, from its own name or from its temporary name. Then these
+    /// directories are removed if they are empty.
     Move {
         /// The digest of its content.
         digest: Digest,
@@ -147,7 +148,7 @@ pub struct ContentChange {
     pub old: Digest,
     /// The digest of the new content.
     pub new: Digest,
-    /// The temporary.
+    /// The key of the temporary file.
     pub key: FileKey,
 }
 
@@ -160,8 +161,8 @@ pub struct Contents {
     pub steps: Option<Vec<Step>>,
     /// Whether the transaction is committed.
     pub committed: bool,
-    /// The files that the record names, if it has another format version; otherwise `None`. Nothing else is
-    /// known about such a record, and only the version of this program that wrote it can recover it.
+    /// The files that the record names, if the record has another format version; otherwise `None`. Nothing
+    /// else is known about such a record, and only the version of this program that wrote it can recover it.
     pub of_other_form: Option<Vec<PathBuf>>,
 }
 
@@ -211,8 +212,9 @@ impl Contents {
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(other)
     }
 
-    /// Whether the record concerns a file. The file is given by its path and by its key, since the record may
-    /// name it by another path. The key counts only while recovery may still have to change the file.
+    /// Tells whether the record concerns a file. The file is given by its path and by its key, since the
+    /// record may name the same file by another path. The key counts only as long as recovery may have to
+    /// change the file.
     #[must_use]
     pub fn concerns(&self, path: &Path, key: Option<FileKey>) -> bool {
         if self.paths().any(|named| named == path) {
@@ -375,7 +377,7 @@ fn write_paths(text: &mut String, paths: &[PathBuf], naming: &dyn Naming) -> Opt
     Some(writeln!(text))
 }
 
-/// Formats a key as two words; the second is `-` if the time of creation is unknown.
+/// Formats a file's key as two words: the inode, and the time of creation or, if it is unknown, `-`.
 struct Key<'a>(&'a FileKey);
 
 impl fmt::Display for Key<'_> {
@@ -404,8 +406,8 @@ fn digest(word: &str) -> Option<Digest> {
     Some(Digest::from_bytes(bytes))
 }
 
-/// Writes bytes as one word: `%`, and each byte that is not printable ASCII, becomes `%` and two hexadecimal
-/// digits.
+/// Writes bytes as one word: `%`, the space, and each byte that is not printable ASCII become `%` and two
+/// hexadecimal digits.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
@@ -482,8 +484,8 @@ pub trait JournalOfMachines: Journal {
 /// only once the transaction's temporary files are gone and all files are in their old state.
 #[must_use = "dropping it says that nothing is left to be done"]
 pub trait Record: fmt::Debug + Send {
-    /// Records the step of each file, in the order of the subjects. With `sync`, the steps survive a power
-    /// cut once this function has returned.
+    /// Records the step of each file, in the order in which [`Journal::begin`] got the files. With `sync`,
+    /// the steps survive a power cut once this function has returned.
     fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError>;
 
     /// Marks the transaction as committed: from now on, recovery completes it. After an error, the
@@ -495,11 +497,11 @@ pub trait Record: fmt::Debug + Send {
     /// temporary files first, which makes those steps fail.
     fn prove(&mut self) -> Result<(), StoreError>;
 
-    /// Tells whether it is unknown if the record says *committed*. If it is, recovery decides by what it
-    /// reads in the record.
+    /// Tells whether the record may say *committed* although [`Record::committed`] failed. If so, recovery
+    /// completes the transaction if it reads *committed*, and otherwise rolls it back.
     fn is_in_doubt(&self) -> bool;
 
-    /// Removes *committed* from the record: all files are to get their old state back.
+    /// Removes *committed* from the record, because all files are to get their old state back.
     fn take_back(&mut self, sync: bool) -> Result<(), StoreError>;
 
     /// Leaves the record in the journal, for recovery.
@@ -541,11 +543,11 @@ pub trait FoundRecord: fmt::Debug {
     fn remove(self: Box<Self>, sync: bool) -> bool;
 }
 
-/// The time during which calls do not wait for such a record again.
+/// The time during which calls do not wait for the same record again.
 const FOR: Duration = Duration::from_secs(5);
 
 /// The journal records for which a wait recently timed out, by path. A call usually reads its files one after
-/// another. If this were not remembered, each read would wait as long again.
+/// another. Without this memory, each of these reads would wait until its own timeout.
 #[derive(Default, Debug)]
 pub(crate) struct Stuck(Mutex<BTreeMap<PathBuf, Instant>>);
 

@@ -1,6 +1,6 @@
-//! Records the plan of a transaction before anything is changed: a [`Record`] in a [`Journal`]. Recovery
-//! handles the records of processes that died. `embedded/` keeps a file for each record in the state
-//! directory; the journal that several machines share is in another crate.
+//! Records the plan of a transaction (the file changes of one call) before anything is changed: a [`Record`]
+//! in a [`Journal`]. Recovery handles the records of processes that died. `embedded/` keeps a file for each
+//! record in the state directory; the journal that several machines share is in another crate.
 //!
 //! A record is text. Its parts are written at different times of the transaction. Each part ends with a
 //! digest of all text before it, so an incomplete part is recognised and ignored:
@@ -17,7 +17,8 @@
 //!
 //! The first part names every file and, by an id, the temporary files that are to be created for it. The
 //! second part has each file's old and new state, by digest and by key (inode and time of creation), and the
-//! step from the old to the new state. It is written when all temporary files are complete.
+//! step from the old to the new state. It is written when all temporary files are complete. The third part,
+//! `committed`, is written when recovery must complete the transaction instead of rolling it back.
 
 mod contents;
 mod embedded;

@@ -30,7 +30,8 @@ struct Counts {
     ended: Condvar,
 }
 
-/// The number of closes that had ended at one moment. A later comparison shows whether any has ended since.
+/// The number of closes that had ended at one moment. A later comparison shows whether any close has ended
+/// since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseCount(u64);
 
@@ -100,7 +101,7 @@ impl DeferredClose {
             return false;
         }
         let mut counts = self.counts.get();
-        // Does not wait for closes that begin meanwhile, since new closes might always begin.
+        // Does not wait for closes that begin meanwhile, since new closes could begin forever.
         let begun = counts.0;
         while counts.1 < begun {
             counts = self.counts.ended.wait(counts).unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,7 @@
 //! Locks files ([`lock_all_with`]) and directories ([`lock_directory`]).
 //!
-//! Limits the time that a call waits for locks: [`LockTimeout`], and the rest of it, [`Backoff`].
+//! Limits the time that a call waits for locks: [`LockTimeout`] has the limit, and [`Backoff`] pauses until
+//! the limit is reached.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -50,7 +51,7 @@ pub(crate) struct LockedSet {
     pub file_of: Vec<usize>,
 }
 
-/// Locks one file that may be written to, and waits if another call holds it.
+/// Locks one file that may be written to, and waits if another call holds the lock.
 ///
 /// The error for a file without write permission is [`StoreErrorKind::PermissionDenied`], even though its
 /// directory would let it be replaced. Each call opens the file anew, so threads of one process exclude each
@@ -76,7 +77,7 @@ pub(crate) fn lock_all(
 /// Every place that cannot be opened is reported, by its index, before anything is locked. So is every place
 /// for which `is_written` returns `true` although this process has no write permission. If another program
 /// has a lease on a file (fcntl(2)), the call waits instead. If one lock cannot be taken, no lock is kept.
-/// `backoff` has the rest of the call's time.
+/// `backoff` limits the wait to the time that the call has left.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,
@@ -86,7 +87,7 @@ pub(crate) fn lock_all_with(
         let leased = match lock_once(places, is_written, backoff) {
             Ok(Some(set)) => return Ok(set),
             // One of the paths leads to another file by now. That is not an error, but the attempts must end
-            // at some time.
+            // at some point.
             Ok(None) => Vec::new(),
             Err(problems) if problems.iter().all(|(_, error)| error.is_leased()) => problems,
             Err(problems) => return Err(problems),
@@ -180,7 +181,8 @@ fn wait_for(
 /// Keeps other processes of this server from exchanging files in a directory until the returned value is
 /// dropped. `path` is for the error.
 ///
-/// Locks nothing where the directory may not be read or the file system has no locks.
+/// Returns `None`, without a lock, if this process may not read the directory or cannot lock it, for instance
+/// because the file system has no locks.
 pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {
     let directory = match os::open_to_read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied || os::is_unsupported(&error) => {
@@ -201,10 +203,11 @@ pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File
     }
 }
 
-/// The default of the maximum time that a call waits for locks.
+/// The default maximum time that a call waits for locks.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
-/// The number of attempts at a lock before the first pause: most locks are held for less than a millisecond.
+/// The number of attempts at a lock before the first real pause: most locks are held for less than a
+/// millisecond.
 const EAGER: u32 = 8;
 /// The first pause. Each pause is twice as long as the one before, up to [`LONGEST`].
 const PAUSE: Duration = Duration::from_micros(100);
@@ -231,7 +234,7 @@ impl Default for LockTimeout<'_> {
     }
 }
 
-/// The rest of a [`LockTimeout`]. A call has one for all of its locks and attempts.
+/// The part of a [`LockTimeout`] that is left. A call has one `Backoff` for all of its locks and attempts.
 pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,
@@ -241,7 +244,7 @@ pub(crate) struct Backoff<'a> {
 }
 
 impl Drop for Backoff<'_> {
-    /// Tells the observer how long the call has waited, if it has.
+    /// Tells the observer how long the call has waited, if it has waited at all.
     fn drop(&mut self) {
         if self.eager < EAGER {
             (self.wait.observer.lock_waited)(self.paused);
@@ -261,8 +264,8 @@ impl<'a> Backoff<'a> {
         self.start.elapsed()
     }
 
-    /// Waits for the next pause, which is longer each time. Fails without waiting if the time is over or the
-    /// call is cancelled.
+    /// Pauses, longer each time. The first eight pauses only let other threads run. Fails without a pause if
+    /// the time is over or the call is cancelled.
     pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
         if self.wait.cancellation.is_cancelled() {
             return Err(StoreErrorKind::Cancelled);

@@ -1,8 +1,8 @@
 //! Locks files, so that check and write are atomic for all processes that edit through this server.
 //!
-//! The lock is flock(2) on the file itself, so it needs no separate lock file and ends with its holder. When
-//! a file is replaced, its lock stays with the old inode. So a lock counts only while the path still leads to
-//! the locked inode.
+//! The lock is on the file itself (flock(2); on Windows, `LockFileEx`), so it needs no separate lock file and
+//! ends with the process that holds it. When a file is replaced, its lock stays with the old inode. So a lock
+//! counts only while the path still leads to the locked inode.
 
 pub(crate) mod deferred_close;
 mod file_lock;

@@ -1,4 +1,5 @@
-//! Reads a file once to make its [`Scan`], and can read its bytes again: [`Document`].
+//! Reads a file once to make its [`Scan`] (digest, encoding, positions of the lines), and can read its bytes
+//! again: [`Document`].
 
 use std::fs::File;
 use std::io;
@@ -31,8 +32,8 @@ pub struct Document<'a> {
     memory: Option<Vec<u8>>,
     /// The hasher that computed the digest, with its midstates. It is empty if the scan came from the cache.
     hasher: Hasher,
-    /// Whether no program had the file open or mapped for writing. If so, any later write changes the file's
-    /// times.
+    /// Whether it is certain that no program had the file open or mapped for writing. If so, any later write
+    /// changes the file's times.
     is_quiet: bool,
     /// The result of the pass over the file. For a large binary file, the pass stops at the first NUL, and
     /// the digest in the scan is not the file's digest. So [`Document::digest`] must be used for comparisons.
@@ -41,7 +42,7 @@ pub struct Document<'a> {
     is_cut: bool,
 }
 
-/// The part of a file that is read, depending on its kind.
+/// The part of a file that is read, depending on whether the file is text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extent {
     /// The whole file if it is text. If a large file turns out to be binary, reading stops there.
@@ -80,7 +81,7 @@ pub enum NotText {
     Binary {
         /// The offset of the first NUL byte.
         offset: u64,
-        /// The encoding that would explain the NUL byte.
+        /// The encoding that would explain the NUL byte; `None` if the bytes do not show one.
         looks_like: Option<Encoding>,
         /// Whether the file's byte order mark names that encoding.
         bom: bool,
@@ -96,7 +97,7 @@ pub enum NotText {
         encoding: Encoding,
         /// Whether the file's byte order mark names that encoding.
         bom: bool,
-        /// The encoding that the bytes look like, if there is good evidence.
+        /// The encoding that the bytes look like, if there is good evidence; otherwise `None`.
         looks_like: Option<Encoding>,
         /// The bytes that are not UTF-8, if all other bytes are UTF-8; otherwise `None`.
         strays: Option<Strays>,
@@ -113,8 +114,8 @@ impl NotText {
     }
 }
 
-/// Opens and reads a file, and calls `work` with the document. `label` is the encoding that the client named.
-/// A file whose scan is in the cache is not scanned again.
+/// Opens and reads a file, and calls `work` with the document. `label` is the encoding that the client named,
+/// if it named one. A file whose scan is in the cache is not scanned again.
 ///
 /// If the file changes meanwhile, starts again. After five attempts, fails with [`StoreErrorKind::Changed`].
 pub(crate) fn read<T>(
@@ -124,7 +125,9 @@ pub(crate) fn read<T>(
     cancellation: Cancellation<'_>,
     mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
 ) -> Result<T, StoreError> {
-    // The file may have changed and changed back between two ticks of the clock that sets its times.
+    // The number of attempts that read another number of bytes than the file's size, although the file's
+    // times did not change. One such attempt proves nothing: the file may have changed and changed back
+    // between two ticks of the clock that sets its times.
     let mut unchanged = 0;
     let mut attempts = Attempts::new(cancellation);
     loop {
@@ -242,9 +245,9 @@ impl<'a> Document<'a> {
     /// Returns a hasher for new content that equals the old content up to `offset`. The hasher starts from
     /// the last midstate before that offset, so the bytes before the midstate are not hashed again.
     ///
-    /// The hasher is empty if the file must be read again and its times cannot show whether it still has the
-    /// content that was read at `began`: a program that has mapped a page can write to it without changing
-    /// the times.
+    /// Returns an empty hasher if the file's bytes are not in memory and its times cannot show whether they
+    /// are still the bytes that were read at `began`: a program that has mapped the file can write to it
+    /// without changing the times.
     pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
         let is_same =
             self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));
@@ -310,7 +313,7 @@ impl<'a> Document<'a> {
         self.file.is_unchanged()
     }
 
-    /// Returns the document and its scan as one value, as core takes them.
+    /// Returns the document and its scan as one value, which the functions of the core crate take.
     #[must_use]
     pub fn scanned(&self) -> Scanned<'_, Self> {
         Scanned::new(self, &self.scan)

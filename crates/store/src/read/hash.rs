@@ -1,5 +1,5 @@
-//! Reads a whole file once, for its bytes and its digest. What the bytes mean is decided in the crate
-//! `mcp-text-editor-core`.
+//! Reads a whole file once, for its bytes and its digest. The crate `mcp-text-editor-core` interprets the
+//! bytes.
 
 use std::fs::File;
 use std::io;
@@ -21,8 +21,8 @@ pub(crate) const SMALL: u64 = 1024 * 1024;
 /// The usual size of a memory page, in bytes. [`CHUNK`] is a multiple of it.
 const PAGE: usize = 4096;
 
-/// The number of blocks that the reader and the hasher exchange. Each has [`CHUNK`] bytes. To read a
-/// file takes no other memory.
+/// The number of blocks that the reader and the hasher exchange. Each has [`CHUNK`] bytes. Reading a file
+/// takes no other memory.
 const BLOCKS: usize = 3;
 
 /// Returns the digest of a whole file, up to the size that it had when it was opened.
@@ -50,8 +50,8 @@ fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::R
             Ok(got) => {
                 hasher.update(block.get(..got).unwrap_or_default());
                 offset += got as u64;
-                // Only the last block is shorter. It is returned without a further read, which would begin at
-                // its end, and that may be no page boundary.
+                // Only the last block is shorter. No read follows it: that read would begin at the block's
+                // end, which may not be a page boundary.
                 if got < CHUNK {
                     return Ok(Some(hasher.digest()));
                 }
@@ -69,9 +69,8 @@ pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
 }
 
 /// Reads a file from its first byte to the size that it had when it was opened. Passes all bytes to `each` in
-/// order, and passes to `hasher` all bytes after those that the caller has fed
-/// to it. Stops at the first error of
-/// `each` and returns it, which allows a caller to cancel.
+/// order, and feeds `hasher` with the bytes that it does not have yet. If `each` fails, stops and returns its
+/// error, so a caller can cancel the read.
 ///
 /// If the file shrinks meanwhile, there are fewer bytes. So the caller must check that the file is unchanged
 /// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the

@@ -1,5 +1,5 @@
-//! Remembers the scans of files between reads, as long as the files have provably not changed. The scans are
-//! only in memory, and no edit relies on them.
+//! Remembers the scans of files (digest, encoding, positions of the lines) between reads, as long as the
+//! files have provably not changed. The scans are only in memory, and no edit relies on them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -27,8 +27,8 @@ struct Entry {
 }
 
 impl ScanCache {
-    /// Returns the remembered scan of a file that was read as the encoding `label`; `None` if there is none,
-    /// or if the file has changed since.
+    /// Returns the remembered scan of a file that was read with this `label` (the encoding that the client
+    /// named, if any); `None` if there is none, or if the file has changed since.
     pub(crate) fn get(&self, identity: &Identity, label: Option<Encoding>) -> Option<Scan> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let at = entries.iter().position(|entry| entry.is(identity, label))?;
@@ -40,8 +40,7 @@ impl ScanCache {
         scan
     }
 
-    /// Tells whether a scan of the file with exactly this identity, read as the encoding `label`, is
-    /// remembered.
+    /// Tells whether a scan of the file with exactly this identity, read with this `label`, is remembered.
     pub(crate) fn holds(&self, identity: &Identity, label: Option<Encoding>) -> bool {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.iter().any(|entry| entry.identity == *identity && entry.label == label)

@@ -1,8 +1,11 @@
 //! Makes the check before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that an
-//! interrupted transaction has changed only partly.
+//! interrupted transaction has changed only partly. The journal has a record of each running or interrupted
+//! transaction.
 //!
-//! Recovers calls in the background: [`Background`] regularly polls for journal records that other machines
-//! abandoned.
+//! A *place* is a resolved path: a handle of the directory, and the file's name in it.
+//!
+//! Recovers calls in the background: [`Background`] regularly polls the shared journal for records of
+//! transactions whose machine is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -26,8 +29,8 @@ use crate::workspace::Workspace;
 /// considered wrong. A lookup that was wrong because of a cache is right after one listing.
 const LISTINGS: Duration = Duration::from_secs(4);
 
-/// Locks files as [`lock_all_with`] does, after recovering every interrupted transaction that concerns one of
-/// them.
+/// Locks files as [`lock_all_with`] does, after it has recovered every interrupted transaction, and waited
+/// for every running one, that concerns one of the files.
 pub(crate) fn lock_settled(
     workspace: &Workspace,
     places: &[&WritablePlace],
@@ -72,9 +75,9 @@ pub(crate) fn lock_settled(
     }
 }
 
-/// Whether the places lead to the locked files in the storage, too. Another machine may have given a name to
-/// another file, and a cache of this machine may hide that. The check drops wrong names from this machine's
-/// caches.
+/// Tells whether the places lead to the locked files in the storage, too. Another machine may have given one
+/// of the names to another file, and a cache of this machine may hide that. The check drops wrong names from
+/// this machine's caches.
 ///
 /// `waited` is the time since the first such check.
 fn are_stored(
@@ -127,8 +130,8 @@ pub(crate) fn settle(
                 );
             }
             // Another call is creating the same file. The file system decides between the two calls; a shared
-            // journal would have refused one of them. If the other call takes the name away from a file,
-            // wait: it may need to put the file back.
+            // journal would have refused one of them. If instead the other call removes or moves a file at
+            // this path, this call waits: the other call may have to restore that file.
             Standing::UnderWay { subjects, .. }
                 if workspace.shared_journal().is_none()
                     && place.identity().is_err()
@@ -144,12 +147,13 @@ pub(crate) fn settle(
 }
 
 /// Tells whether the content of the file at this place is settled, as far as a shared `journal` knows: no
-/// incomplete call names the file. Waits for a call under way, and recovers an interrupted call; after
-/// either, returns `false`, and the file must be read again. `several_names` is the key of a file that has
-/// several names (hard links): a call that uses another of its names counts as well.
+/// incomplete call names the file. If a call is under way, waits for it; if a call was interrupted, recovers
+/// it. In both cases, returns `false` afterwards, and the file must be read again. `several_names` is the key
+/// of a file that has several names (hard links): a call that uses another of its names counts as well.
 ///
-/// If the journal cannot be queried, reads go on. The caller must check the file again afterwards: the
-/// content that was read is settled if the file did not change from before the read until after this call.
+/// If the journal cannot be queried, returns `true`, so that reads still work. The caller must check the file
+/// again afterwards: the content that was read is settled if the file did not change from before the read
+/// until after this call.
 pub(crate) fn is_settled(
     workspace: &Workspace,
     journal: &dyn JournalOfMachines,
@@ -178,7 +182,7 @@ pub(crate) fn is_settled(
             workspace.stuck.add(&path);
             StoreError::new(Operation::Lock, place.path(), kind)
         };
-        // A call that reads many files of one record is to wait for that record only once.
+        // A call that reads many files of one record must wait for that record only once.
         if half_way.iter().any(|record| workspace.stuck.has(record.path())) {
             return Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Busy));
         }
@@ -201,16 +205,16 @@ pub(crate) fn is_settled(
     }
 }
 
-/// Recovers the calls of the abandoned records in a shared journal, before files are searched. Waits no
-/// longer than `TIDYING`. Ignores failures: the next read or edit of one of the files tries again.
+/// Recovers the calls of the abandoned records in a shared journal, before files are searched. Waits for
+/// locks no longer than `TIDYING`. Ignores failures: the next read or edit of one of the files tries again.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
     let found = workspace.shared_journal().map(JournalOfMachines::abandoned);
     end_some(workspace, found, cancellation, |record| !workspace.stuck.has(record));
 }
 
-/// Recovers the calls of all abandoned records in a shared journal, also of those that have changed no file:
-/// a call that was interrupted before it was prepared leaves temporary files. `is_due` selects records by
-/// their path.
+/// Recovers the calls of all abandoned records in a shared journal. These include calls that have changed no
+/// file, since a call that was interrupted early leaves temporary files. `is_due` selects records by their
+/// path.
 pub(super) fn end_abandoned(workspace: &Workspace, is_due: impl FnMut(&Path) -> bool) {
     let found = workspace.shared_journal().map(|journal| journal.naming(None));
     end_some(workspace, found, Cancellation::none(), is_due);
@@ -228,13 +232,13 @@ fn end_some(
     let mut backoff = Backoff::new(&wait);
     for record in found.into_iter().flatten().flatten() {
         if record.is_abandoned() && may_recover(workspace, record.contents()) && is_due(record.path()) {
-            // A failure is logged by `try_recover`.
+            // `try_recover` logs a failure of the recovery.
             try_recover(workspace, record, &mut backoff).ok();
         }
     }
 }
 
-/// The maximum time to wait for locks of files when abandoned records are ended.
+/// The maximum time that `end_some` waits for locks of files.
 const TIDYING: Duration = Duration::from_millis(500);
 
 /// Returns the error for a record that this process must not recover. The error names only files in the
@@ -249,8 +253,8 @@ fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
     StoreError::new(Operation::Recover, record.path(), kind)
 }
 
-/// Tells whether the recorded call may have changed files already. A call that is not prepared yet has
-/// changed none.
+/// Tells whether the recorded call may have changed files already. A call whose steps are not recorded yet
+/// has changed none.
 fn shows(contents: &Contents) -> bool {
     contents.of_other_form.is_some() || contents.steps.is_some()
 }
@@ -285,8 +289,8 @@ fn standing(
 ) -> Result<Standing, StoreError> {
     let Some(journal) = workspace.journal() else { return Ok(Standing::Clear) };
     let found = match journal.all() {
-        // The journal was removed meanwhile, or belongs to another user. Edits cannot be recorded either,
-        // then, and each edit has a warning about that.
+        // The journal was removed meanwhile, or this process may not read it. In that case, edits cannot be
+        // recorded either, and each edit has a warning about that.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }
@@ -319,7 +323,7 @@ fn standing(
 /// The time between two polls. Each poll costs the database one query.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(5);
 
-/// For each abandoned record, the number of consecutive polls that have found it.
+/// For each abandoned record, by path, the number of consecutive polls that have found it.
 #[derive(Default)]
 pub(crate) struct Background(BTreeMap<PathBuf, u32>);
 

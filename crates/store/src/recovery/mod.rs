@@ -1,6 +1,7 @@
-//! Recovers a transaction whose process died: it is rolled back or, if it was committed, completed. Before
-//! every step, `commit/table.rs` looks up by identity which file each name has. So repeating a step changes
-//! nothing, and recovery does not overwrite bytes that another program has written since.
+//! Recovers a transaction (the file changes of one call) whose process died: completes the transaction if it
+//! was committed, otherwise rolls it back. The journal has a record of each transaction. Before every step,
+//! `commit/table.rs` looks up by identity which file each name has. So a repeated step changes nothing, and
+//! recovery does not overwrite bytes that another program has written since.
 //!
 //! A process that gets the lock of a record knows that the record's owner is dead, and is the only process
 //! that recovers the record. The files are locked, too. A process looks for records at its start and, with

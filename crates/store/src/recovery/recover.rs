@@ -1,5 +1,5 @@
-//! Recovers the calls of processes that died: [`recover`] handles all of them at start, and [`try_recover`]
-//! one record.
+//! Recovers the calls of processes that died, by their records in the journal: [`recover`] handles all
+//! records at the start of a process, and [`try_recover`] one record.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -24,7 +24,7 @@ pub(crate) fn recover(workspace: &Workspace) {
                 if record.contents().of_other_form.is_some() {
                     tracing::warn!(record = %record.path().display(), "an edit that was cut off was another version's, which alone can end it");
                 } else if may_recover(workspace, record.contents()) {
-                    // A failure is logged by `try_recover`.
+                    // `try_recover` logs a failure of the recovery.
                     try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
                 }
             }
@@ -41,8 +41,8 @@ pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
         && workspace.cache_lifetime(contents.paths()).is_some()
 }
 
-/// Recovers a record. A failure is logged, and returned with the record's path; its error is `None` if only
-/// unlinking the record failed.
+/// Recovers the call of a record. A failure is returned with the record's path, and logged unless the record
+/// could not even be taken over. The error is `None` if only unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
     mut record: Box<dyn FoundRecord>,
@@ -83,7 +83,8 @@ pub(super) fn try_recover(
     Ok(())
 }
 
-/// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
+/// Returns the place (an open directory and a name in it) of a path that a record names; `None` if the path
+/// is not in a root, or leads elsewhere by now.
 fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
     let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
     // The access policy is not checked: a file that is restored existed before, or was permitted when the

@@ -1,4 +1,5 @@
-//! Transactions of three files, cut off by hand after each step: they leave what a killed process leaves.
+//! Tests of recovery. They make the steps of a transaction of three files by hand, and stop after one of
+//! them: the files on disk are then those that a killed process leaves.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
 const STAYS: &str = "stays";
 
-/// The point to which a transaction came. Its files are `a` and `b`, which are exchanged, `c`, which is
-/// written over, and `stays`, which the record names although its content does not change.
+/// The last step of an interrupted transaction. The transaction exchanges the files `a` and `b`, and
+/// overwrites `c` in place. Its record also names `stays`, whose content does not change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Cut {
     Recorded,
@@ -41,7 +42,7 @@ enum Cut {
     OneExchanged,
     BothExchanged,
     Committed,
-    /// So many bytes of `c` are new.
+    /// This number of bytes of `c` are new.
     Overwriting(usize),
     Overwritten,
     OneUnlinked,
@@ -104,7 +105,8 @@ impl World {
         self.workspace.journal().unwrap().begin(subjects).unwrap()
     }
 
-    /// Leaves a temporary as a killed process does; returns its change as the record has it.
+    /// Leaves a temporary file as a killed process does. Returns the content change that the record has for
+    /// it.
     fn leave(&self, name: &str, id: TemporaryId) -> ContentChange {
         let mut temporary = Temporary::create(&self.place(name), id).unwrap();
         temporary.write_all(NEW.as_bytes()).unwrap();
@@ -116,7 +118,8 @@ impl World {
     fn exchange(&self, name: &str, id: TemporaryId) {
         let place = self.place(name);
         if cfg!(windows) {
-            // As a rename leaves it: the old file has its second name, and the temporary's is gone.
+            // On Windows, the old file gets a second name, and a rename then gives its first name to the
+            // temporary file.
             let [file, temporary, aside] =
                 [name.into(), id.name(), id.name_of_old()].map(|name| place.path().with_file_name(name));
             std::fs::hard_link(&file, aside).unwrap();
@@ -145,7 +148,7 @@ fn old(id: TemporaryId) -> OsString {
     if cfg!(windows) { id.name_of_old() } else { id.name() }
 }
 
-/// Returns a transaction of three files, cut off.
+/// Returns a world with a transaction of three files that was interrupted after this step.
 fn cut_off(cut: Cut) -> World {
     let world = World::new(&["a", STAYS, "b", "c"]);
     let subjects = ["a", STAYS, "b", "c"].map(|name| world.subject(name));
@@ -197,8 +200,9 @@ fn cut_off(cut: Cut) -> World {
     world
 }
 
-/// Recovers what can be recovered. A process that another test is starting has the files of this one, and so
-/// the locks of its records, until it is the program that it is to be; recovery leaves such records alone.
+/// Recovers all records that can be recovered. While another test starts a process, that process inherits
+/// this process's open files, and so the locks of its records, until it runs its own program. Recovery leaves
+/// locked records alone, so this function tries again.
 pub(super) fn recover(workspace: &Workspace) {
     for _ in 0..200 {
         super::recover(workspace);
@@ -266,7 +270,7 @@ fn what_is_no_interrupted_write_stays() {
     let foreign_beyond = spoiled(&longer, NEW.len(), b'?');
     let too_short = NEW[..NEW.len() - 1].to_owned();
     for theirs in [zero_within, foreign_within, foreign_beyond, too_short, format!("{longer}x")] {
-        // Longer than before, and shorter.
+        // The new content is shorter than the old one, and then longer.
         for (old, new) in [(longer.as_str(), NEW), (NEW, longer.as_str())] {
             let world = World::new(&["c"]);
             let path = world.root.path().join("c");
@@ -324,7 +328,7 @@ fn the_observer_is_told_of_what_was_recovered() {
         let mut world = cut.map_or_else(|| World::new(&["a"]), cut_off);
         world.workspace.observer = Observer { recovered, ..Observer::default() };
         if cut.is_none() {
-            // Its owner died before it had begun.
+            // The record's owner died before it had written anything to the record.
             let state = StateDir::open(world.state_dir.path()).unwrap();
             let name = TemporaryId::draw().to_string();
             std::fs::write(world.state_dir.path().join("journal").join(name), "").unwrap();
@@ -370,7 +374,7 @@ fn what_another_program_wrote_since_stays() {
     }
 }
 
-/// Returns the path of one of the names that the file at this place in the record has for a while.
+/// Returns the path of a temporary name that `name` makes for the file with this index in the record.
 fn beside(world: &World, index: usize, name: impl Fn(TemporaryId) -> OsString) -> PathBuf {
     let found = world.workspace.journal().unwrap().all().unwrap();
     world.root.path().join(name(found[0].contents().subjects[index].id))
@@ -398,8 +402,8 @@ fn what_another_program_wrote_to_the_old_file_since_is_kept() {
     }
 }
 
-/// Where names cannot be exchanged, the new file gets the name after the old one has got a second name, or
-/// has been copied.
+/// On a file system that cannot exchange names, the old file first gets a second name, or is copied. Then the
+/// new file gets the old file's name.
 #[test]
 fn what_was_written_to_the_old_file_comes_back_but_a_copy_that_is_no_copy_does_not() {
     let theirs = "by another program\n";
@@ -428,7 +432,7 @@ fn what_was_written_to_the_old_file_comes_back_but_a_copy_that_is_no_copy_does_n
     }
 }
 
-/// Nobody can tell then whether another program has written to the file.
+/// Without the old bytes, nobody can tell whether another program has written to the file.
 #[test]
 fn without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_ones_are_kept() {
     let half_done = format!("{}{}", &NEW[..1], &OLD[1..]);
@@ -508,7 +512,8 @@ fn a_file_in_the_making_goes_and_so_do_its_directories() {
     }
 }
 
-/// It is whole, and the client may know of it. A shared record would say *committed* then.
+/// The file is complete, and the client may know of it. With a shared journal, such a file stays only if the
+/// record says *committed*.
 #[test]
 fn a_file_that_was_made_alone_stays_with_its_directory() {
     let world = World::new(&[]);
@@ -529,8 +534,8 @@ fn a_file_that_was_made_alone_stays_with_its_directory() {
 
 #[test]
 fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
-    // `gone` is how many of its directories are gone already; `used` says whether somebody uses the outer
-    // one.
+    // `gone` is the number of the file's directories that are gone already. `used` tells whether another
+    // program uses the outer directory.
     for (committed, gone, used) in [
         (false, 0, false),
         (true, 0, false),
@@ -572,7 +577,7 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
     }
 }
 
-/// The first of two files was made with the directory that is around both.
+/// The directory that contains both files was created for the first of them.
 #[test]
 fn the_directories_of_all_files_go_whichever_they_were_made_for() {
     for is_removed in [true, false] {
@@ -613,7 +618,8 @@ fn files_of_other_roots_are_left_to_others() {
     recover(&other);
     super::recover(&Workspace::without_state(Roots::open(&[world.root.path().to_owned()]).unwrap()));
     assert_eq!(other.journal().map(|journal| journal.all().unwrap().len()), Some(1));
-    // Under another name of the same file, the record is seen, too, and the file is not edited.
+    // If a call names the same file by another hard link, the record counts as well, and the file is not
+    // edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
     let place = other.roots.resolve_for_writing(real(world.root.path()).join("narrow/b").to_str().unwrap());
     let problems =
@@ -627,7 +633,7 @@ fn files_of_other_roots_are_left_to_others() {
 fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
-    // The path is escaped as in records: a blank would end it.
+    // The path is escaped as in all records, because a space would end it.
     let part =
         format!("mcp-text-editor journal 5\nby-other-means {}\n", escaped(os::bytes_of(&path).unwrap()));
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
@@ -677,7 +683,7 @@ fn a_record_that_cannot_be_unlinked_stops_nobody() {
 #[test]
 fn why_an_edit_could_not_be_taken_back_is_told() {
     let world = cut_off(Cut::OneExchanged);
-    // Temporaries may have got other names by then.
+    // Temporary files are left out: recovery may have renamed them.
     let contents =
         || world.names().into_iter().filter(|(name, _)| !name.starts_with('.')).collect::<Vec<_>>();
     let before = contents();

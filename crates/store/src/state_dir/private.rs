@@ -29,7 +29,7 @@ pub enum NotPrivate {
     /// It belongs to another user.
     #[error("it belongs to user {0}, not to this one")]
     Owner(UserId),
-    /// Others have rights to it, and it also holds other files (the field is the path of one). So this
+    /// Other users have rights to it, and it also holds other files (the field is the name of one). So this
     /// program does not change its mode or access list.
     #[error("others may use it, and it holds {}, which is no part of the state: a directory for the state alone is needed", .0.display())]
     Shared(PathBuf),
@@ -71,7 +71,7 @@ impl From<NotPrivate> for io::Error {
 /// The entries of a directory that count as this program's.
 #[derive(Clone, Copy)]
 pub(crate) enum Holds<'a> {
-    /// Entries with any name count, since the directory is named after the program.
+    /// Entries with any name count: this is for the subdirectories of the state directory.
     Anything,
     /// Only entries whose names begin with one of these texts count.
     #[cfg_attr(not(any(unix, windows)), expect(dead_code, reason = "nobody looks there"))]
@@ -290,8 +290,8 @@ mod windows {
             return Err(NotPrivate::Open.into());
         }
         if is_ours_alone && !list.is_protected {
-            // The directory is private because of its inherited list, which can change. So it gets its own
-            // list; if that fails, the directory is still private.
+            // The directory is private only by its inherited list, which can change. So the directory gets
+            // its own list; if that fails, it is still private.
             let _ = os::set_access_list(&path, &private_to(&user));
         }
         Ok(())
@@ -312,7 +312,7 @@ mod windows {
         Ok(())
     }
 
-    /// Returns the access list; `None` if nothing exists there, or the list is not readable.
+    /// Returns the access list of a path; `None` if nothing exists at the path, or the list is not readable.
     fn list_of(path: &Path) -> Option<AccessList> {
         read(path).ok()
     }
@@ -368,7 +368,7 @@ impl StateDir {
     /// If other users have rights to the directory and it holds only the state, makes it private. Fails if
     /// the directory belongs to another user or cannot be made private, if others could replace it, if
     /// something in it belongs to another user, or if it is on a network file system (as far as Linux and
-    /// Windows report that). The source of the error is then a
+    /// Windows report that). In these cases, the source of the error is a
     /// [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| create_private_directories(path).context(Operation::OpenState, path);

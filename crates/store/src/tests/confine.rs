@@ -1,5 +1,5 @@
-//! Tests of the second wall alone: of the answers of the system calls themselves. Landlock binds one thread,
-//! so each test has a thread of its own.
+//! Tests of the confinement by the kernel (Landlock) alone, by the results of system calls. Landlock confines
+//! single threads, so each test has its own thread.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -23,7 +23,7 @@ fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) ->
     confined_to(world, &roots, None, work)
 }
 
-/// Does the same with any roots, and leaves what is `beyond` them in reach.
+/// Does the same with any roots, and also permits the access that `beyond` lists.
 fn confined_to<T: Send>(
     world: &World,
     roots: &Roots,
@@ -98,7 +98,8 @@ fn beyond_the_directories_names_are_looked_up_and_one_port_is_reached() {
     let [wanted, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
     let [wanted, other] = [&wanted, &other].map(|listener| listener.local_addr().unwrap());
     let readable = ["/etc/resolv.conf", "/etc/hosts"].map(|path| fs::read(path).ok());
-    // Its directory is in reach, too, where the file is a link to what another program writes anew.
+    // If the file is a link to a file that another program replaces, the directory of that file can be read,
+    // too.
     let directory = real_path(Path::new("/etc/resolv.conf")).parent().unwrap().to_owned();
     let is_elsewhere = directory != Path::new("/etc");
     let beyond = Beyond { ports: vec![wanted.port()] };
@@ -144,8 +145,8 @@ fn a_root_whose_mount_point_is_gone_stops_no_other() {
     });
 }
 
-/// A thread can have mounts of its own. In these, the resolver has one file alone, which is a link to what
-/// another program writes anew.
+/// The test's thread has its own mounts. In them, the resolver has a single file: a link to a file that
+/// another program replaces.
 #[test]
 fn names_are_looked_up_with_the_files_that_there_are() {
     let world = World::new();
@@ -208,7 +209,7 @@ fn inside_everything_goes_on() {
     assert_eq!(world.content("@/root/second"), "several names\nadded\n");
 }
 
-/// Containers have such mounts: a directory, or a single file, of another file system in the root.
+/// Containers have such mounts: a directory or a single file in the root is on another file system.
 #[test]
 fn what_is_mounted_in_a_root_is_in_it() {
     let world = World::new();

@@ -118,7 +118,7 @@ fn of_several_at_once_one_wins() {
                                 1
                             }
                             Err(error) => {
-                                // On Windows, who wins may have it open just then.
+                                // On Windows, the thread that won may have the file open just then.
                                 let is_held = cfg!(windows) && error.kind == StoreErrorKind::HeldOpen;
                                 assert!(is_held || error.kind == StoreErrorKind::AlreadyExists, "{error}");
                                 0

@@ -1,4 +1,5 @@
-//! Laws of whole calls: the result tells the true state of the file, and of what could go wrong with it.
+//! Tests of whole calls: the result shows the true state of the file, and warns of everything that could go
+//! wrong.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -79,7 +80,7 @@ fn without_a_journal_it_is_told_what_a_crash_could_leave_half_done() {
         (&both, options("test"), vec![true; 2]),
         (&[Edit::new(new, EditChange::Create("text\n"))], options("test"), vec![false]),
         (&[move_to(moved)], options("test"), vec![false]),
-        // A kill could leave the new directory.
+        // If the process were killed, the new directory could stay.
         (&[move_to(made)], options("test"), vec![true]),
     ] {
         world.write("@/root/a", "text\n");
@@ -228,7 +229,7 @@ fn a_file_may_be_made_with_the_largest_size() {
     }
 }
 
-/// Returns the files that are suggested for the one entry of a call.
+/// Returns the files that the error of a call with one request suggests.
 fn suggested(world: &World, asked: Edit<'_>) -> String {
     let problems = edit(&world.workspace, &[asked], options("test")).unwrap_err();
     let suggested = match &problems[0].reason {
@@ -252,7 +253,7 @@ fn of_several_likely_files_the_one_that_an_edit_fits_is_named() {
         (&["new", "old", "new"], "@/root/y/a"),
         (&["old", "old", "new"], all),
         (&["new", "new", "new"], all),
-        // There are more than are named.
+        // Four files are equally likely, and three of them are named.
         (&["old", "new", "new", "new"], all),
     ] {
         let world = World::new();

@@ -1,4 +1,5 @@
-//! Files that must not or cannot be replaced: the inode stays, the content is new, and a warning says why.
+//! Tests of files that must not or cannot be replaced: the inode stays, the content is new, and a warning
+//! gives the reason.
 
 use std::fs::File;
 #[cfg(unix)]
@@ -98,7 +99,8 @@ fn a_file_is_asked_for_by_any_of_its_names() {
     world.write("@/root/a", "old\n");
     world.link("@/root/mounted", "@/root/a");
     check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/mounted"])));
-    // By its own name, the file is not written over; by both names in one call, it is.
+    // If a call names the file only by its own name, the file is replaced. If a call uses both names, the
+    // file is overwritten in place.
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
     let before = world.file("@/root/a");
     let patches = [Patch {
@@ -136,7 +138,7 @@ fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
         as_user(NOBODY, || world.append(&["@/root/a"]))
     });
     // Without a state directory, content that does not fit into memory is refused. The error is the reason
-    // why the file would have to be written over.
+    // why the file would have to be overwritten in place.
     world.workspace.state_dir = None;
     let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
     File::options().write(true).open(world.path("@/root/a")).unwrap().set_len(0).unwrap();

@@ -1,4 +1,4 @@
-//! The flags that chattr(1) sets: those that a replaced file keeps, and those that forbid an edit.
+//! Tests of the flags that chattr(1) sets: a replaced file keeps some of them, and others forbid an edit.
 //! `tests/reliability/marks.py` tests more of this, on more file systems.
 
 use std::fs::File;
@@ -19,8 +19,8 @@ fn flags(world: &World, path: &str) -> IFlags {
     seen & IFlags::all()
 }
 
-/// A file or directory that is marked until this is dropped. Where it cannot be marked, `new` returns `None`,
-/// with a message.
+/// A file or directory that has a flag until this value is dropped. If the flag cannot be set, `new` prints a
+/// message and returns `None`.
 struct Marked(PathBuf, IFlags);
 
 impl Marked {
@@ -200,7 +200,8 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
     let world = World::new();
     world.write("@/root/fixed/a", "old\n");
     let mount = world.path("@/root/fixed");
-    // A mark that nobody could take away there is not what is told.
+    // The error is about the mount, not about this flag, which nobody could remove on a read-only file
+    // system.
     let marked = Marked::new(&world, "@/root/fixed/a", IFlags::APPEND);
     let flags = rustix::mount::MountFlags::BIND | rustix::mount::MountFlags::RDONLY;
     let Some(mounted) = Mounted::bind(&mount, &mount) else { return };

@@ -55,7 +55,7 @@ fn what_is_below_a_directory_is_listed_in_order() {
     let (told, _) =
         listed(&world, &List { glob: &["*.{txt,rs}"], include_ignored: true, ..List::new(Some(root)) });
     assert_eq!(told, "f @/root/b/c.txt 8 -\nf @/root/b/deep/d.rs 7 -\nf @/root/b.txt 0 -\n");
-    // Ignore files above the start count, too, or none.
+    // Ignore files above the start count, too, unless the list includes ignored files.
     let deep = world.path("@/root/b/deep");
     for (include_ignored, expected) in [(false, ""), (true, "f @/root/b/deep/d.rs 7 -\n")] {
         let (told, _) = listed(&world, &List { include_ignored, ..List::new(deep.to_str()) });
@@ -85,7 +85,7 @@ fn a_file_is_listed_alone() {
     assert_eq!(told, "f @/root/b/deep/d.rs 7 2\n");
 }
 
-/// A link is listed as its target, and the listing does not go into it.
+/// A link is listed as its target, but nothing below the link is listed.
 #[test]
 fn a_link_is_what_it_leads_to() {
     let Some(world) = World::with_links() else { return };
@@ -157,15 +157,15 @@ fn what_is_kept_of_removed_files_is_left_alone() {
     let (told, _) = listed(&world, &List { include_ignored: true, ..List::new(root.to_str()) });
     assert!(!kept.iter().any(|path| told.contains(path)), "{told}");
     assert!(not.iter().all(|path| told.contains(&format!("f {path} 4 -\n"))), "{told}");
-    // A call that names one of them gets it.
+    // A call that names one of these files can read it.
     let path = world.path(kept[0]);
     assert_eq!(world.workspace.bytes_of(&path).unwrap(), b"one\n");
-    // A workspace that opens there leaves them alone: they belong to no call.
+    // A new workspace with this root does not remove these files, since no call has created them.
     drop(crate::Workspace::builder().root(&root).state_directory(world.path("@/state")).build().unwrap());
     assert!(kept.iter().all(|path| world.path(path).exists()));
 }
 
-/// What is removed, or a directory that becomes a file, after its name was read is not there.
+/// An entry that was removed after its name was read is not listed, nor is a directory that became a file.
 #[test]
 fn what_is_removed_meanwhile_is_not_listed() {
     let world = World::new();
@@ -199,7 +199,7 @@ fn what_is_removed_meanwhile_is_not_listed() {
     assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
 }
 
-/// Once it is told to stop, a listing reads no further in a file whose lines it counts.
+/// A listing that is cancelled while it counts the lines of a file reads no further in the file.
 #[test]
 fn counting_lines_stops_in_the_middle_of_a_file() {
     let world = World::new();
@@ -235,7 +235,7 @@ fn a_listing_and_a_search_go_so_deep_and_say_where_they_stop() {
     assert_eq!(skipped, [(crate::search::Cause::TooDeep, deepest)]);
 }
 
-/// On Windows, a directory that is open is not removed.
+/// Only on Unix, because Windows does not remove an open directory.
 #[test]
 #[cfg(unix)]
 fn a_root_that_is_gone_is_not_listed_as_empty() {
@@ -261,7 +261,7 @@ fn a_root_that_is_gone_is_not_listed_as_empty() {
     }
 }
 
-/// Where only its own name is wanted, nothing in it is left out.
+/// If a listing needs only the directory's own name, it skips nothing in the directory.
 #[test]
 #[cfg(unix)]
 fn a_directory_that_may_not_be_read_is_told_where_its_names_are_wanted() {
@@ -282,7 +282,7 @@ fn a_directory_that_may_not_be_read_is_told_where_its_names_are_wanted() {
     }
 }
 
-/// A directory may show its names and keep what they mean.
+/// A directory's mode can permit reading the names but not looking up the entries.
 #[test]
 #[cfg(unix)]
 fn a_name_that_may_not_be_looked_at_is_told() {

@@ -28,15 +28,15 @@ thread_local! {
     static WAITED: Cell<u128> = Cell::default();
 }
 
-/// Returns a limit for locks that somebody else holds. For a free lock a test takes the default: a process
-/// that another test starts holds the lock, too, until it runs its program.
+/// Returns a short limit, for locks that are held. For free locks, tests use the default limit: a process
+/// that another test starts also holds such a lock until it runs its own program.
 fn short() -> LockTimeout<'static> {
     LockTimeout { limit: Duration::from_millis(30), ..LockTimeout::default() }
 }
 
 /// Adds one to the number in a file, by replacing the file.
 fn increment(workspace: &Workspace, place: &WritablePlace) {
-    // A lock has no queue. So on a slow machine, one of several can wait for long.
+    // A lock has no queue. So on a slow machine, one of several waiting threads can wait for long.
     let wait = LockTimeout { limit: Duration::from_mins(2), ..LockTimeout::default() };
     let locked = lock(place, &wait).unwrap();
     let file = locked.file();

@@ -1,5 +1,5 @@
-//! Tests of what only macOS has: attributes, lists and flags of a replaced file, and two paths of one file.
-//! The tools of the system set them and show them.
+//! Tests of features that only macOS has: attributes, access lists and flags of a replaced file, and two
+//! paths of one file. The system's own tools set and show them.
 
 use std::os::darwin::fs::MetadataExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -66,7 +66,7 @@ fn a_file_is_reached_by_each_path_that_macos_has_for_it() {
     world.write("@/root/sub/a", "old\n");
     let real = world.path("@/root/sub/a").canonicalize().unwrap();
     let mut paths = vec![PathBuf::from("/System/Volumes/Data").join(real.strip_prefix("/").unwrap())];
-    // `/tmp` and `/var` are links to what is in `/private`.
+    // `/tmp` and `/var` are links into `/private`.
     paths.extend(real.strip_prefix("/private").ok().map(|rest| Path::new("/").join(rest)));
     for path in paths.into_iter().filter(|path| path.exists()) {
         assert!(world.workspace.roots.resolve(path.to_str().unwrap()).is_ok(), "{}", path.display());

@@ -58,7 +58,7 @@ fn mode(world: &World, path: &str) -> u32 {
 
 #[test]
 fn extended_attributes_are_kept() {
-    // An empty value, one with NUL bytes, and one that is no text.
+    // An empty value, a value with NUL bytes, and a value that is not text.
     for (name, value) in [
         ("user.empty", &b""[..]),
         ("user.bytes", b"a\0b\xff"),

@@ -42,7 +42,7 @@ mod undo_beside;
 mod windows_files;
 pub(crate) mod world;
 
-/// The tests of a file beside this one that is not named above would silently never run.
+/// Without its `mod` line above, the tests of a file in this directory would silently never run.
 #[test]
 fn no_test_file_is_forgotten() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests");

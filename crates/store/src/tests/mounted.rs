@@ -1,19 +1,19 @@
-//! File systems that a test mounts, which only root may.
+//! Mounts file systems for tests. Only root is allowed to mount.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::mount::UnmountFlags;
 
-/// A file system that is mounted until this is dropped.
+/// A file system that is mounted until this value is dropped.
 pub(crate) struct Mounted {
     at: PathBuf,
     _home: Option<tempfile::TempDir>,
 }
 
 impl Mounted {
-    /// Makes a file system of this kind, with these options of its mkfs(8), on a disk of this many MiB, which
-    /// is a file, and mounts it; `None`, with a message, if that cannot be done here.
+    /// Creates a file system of this kind in a file of `mib` MiB, with these options of mkfs(8), and mounts
+    /// it. If that is impossible, prints a message and returns `None`.
     pub(crate) fn disk(kind: &str, options: &[&str], mib: u64) -> Option<Self> {
         Self::new(kind, |home, at| {
             let disk = home.join("disk");
@@ -28,7 +28,7 @@ impl Mounted {
         Self::new("FUSE", |_, at| run("bindfs", options, &[directory, at]))
     }
 
-    /// Mounts a file or directory over another of its kind.
+    /// Mounts a file over a file, or a directory over a directory.
     pub(crate) fn bind(from: &Path, to: &Path) -> Option<Self> {
         let is_mounted = rustix::mount::mount_bind(from, to).is_ok();
         Self::if_mounted(is_mounted, "a file or directory", to.to_owned(), None)

@@ -32,7 +32,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("@/root", "Resolve IsADirectory");
     check("@/root/.", "Resolve IsADirectory");
     check("@/root/foo..bar.txt", "@/root/foo..bar.txt: NotFound");
-    // On Windows, this is a name with dots at its end, which `windows_paths` tests.
+    // On Windows, this name is refused because it ends in dots, which `windows_paths` tests.
     #[cfg(not(windows))]
     check("@/root/...", "@/root/...: NotFound");
     check("@/root/a/../a/b.txt", "Traversal");
@@ -53,7 +53,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("@", "Outside");
     check("@/rootless", "Outside");
     check("@/outside/x", "Outside");
-    // Where letter case counts, this is another directory.
+    // On Linux, letter case counts, so this is another directory.
     #[cfg(target_os = "linux")]
     check("@/ROOT/a/b.txt", "Outside");
     check(&format!("@/root/{}", "n".repeat(300)), &format!("@/root/{}: NameTooLong", "n".repeat(300)));
@@ -207,7 +207,7 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
         other => panic!("{other:?}"),
     });
     let (missing, no_directory) = (StoreErrorKind::NotFound, StoreErrorKind::NotADirectory);
-    // Windows says of a name below a file only that it is missing.
+    // For a name below a file, Windows reports only that it is missing.
     let below = if cfg!(windows) { missing.clone() } else { no_directory.clone() };
     assert_eq!(
         kinds.collect::<Vec<_>>(),
@@ -221,13 +221,13 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
             Err(Some(PathError::Outside { .. })) => "outside".into(),
             other => panic!("{other:?}"),
         };
-    // A directory that is made later is not served either: the allowed directories are fixed at the start.
+    // A directory that is created later is not served either: the allowed directories are fixed at the start.
     for _ in 0..2 {
         assert_eq!(unserved("@/later/file"), Path::new("later"));
         assert_eq!(unserved("@/later"), Path::new("later"));
         assert_eq!(unserved("@/later-not/file"), Path::new("outside"));
         assert_eq!(unserved("@/file/x"), Path::new("file"));
-        // This one lies in a root that is served.
+        // This missing directory lies in a root that is served.
         assert!(roots.resolve(world.path("@/root/later/file").to_str().unwrap()).is_ok());
         world.write("@/later/file", "");
     }
@@ -248,18 +248,19 @@ fn a_root_whose_volume_was_away_is_served_once_it_answers() {
     assert!(is_away("@/away/file") && is_away("@/away"));
     roots.open_what_is_back();
     assert!(is_away("@/away/file"), "it is not there yet");
-    // A name beside the directory is not a name in it, so the directory is not opened for it.
+    // This path only begins with the same characters. It is not in the directory, so the directory is not
+    // opened.
     assert!(matches!(resolved("@/away-not/file").unwrap_err().as_slice(), [PathError::Outside { .. }]));
     world.write("@/away/file", "");
     assert_eq!(resolved("@/away/file").unwrap(), world.path("@/away/file"));
     assert_eq!((roots.are_all_unserved(), roots.unserved().count(), roots.away().count()), (false, 0, 0));
     assert_eq!(roots.paths().collect::<Vec<_>>(), [path.as_path()]);
-    // From then on, it is bound to this very directory, as any root.
+    // From then on, the root is bound to this very directory, as any root is.
     std::fs::rename(&path, world.path("@/gone")).unwrap();
     world.write("@/away/file", "another");
     assert!(matches!(resolved("@/away/file").unwrap_err().as_slice(), [PathError::RootReplaced { .. }]));
 
-    // A link to it also works as soon as it answers.
+    // A link to the directory also works as soon as the directory can be opened.
     let root = world.path("@/root");
     let roots = Roots::open(std::slice::from_ref(&root)).unwrap().and_away(&wanted);
     let place = roots.resolve(world.path("@/root/link").to_str().unwrap()).unwrap();
@@ -361,7 +362,7 @@ fn what_is_no_regular_file_is_told_at_once() {
         assert_eq!(kind("@/root/link"), special(SpecialFile::Fifo));
         assert_eq!(kind("@/root/socket"), special(SpecialFile::Socket));
     }
-    // It was a regular file when its path was resolved.
+    // These were regular files when their paths were resolved.
     for (name, other, kind) in [
         ("one", "fifo", StoreErrorKind::NotARegularFile { what: SpecialFile::Fifo }),
         ("two", "directory", StoreErrorKind::IsADirectory),
@@ -428,7 +429,8 @@ fn what_a_user_may_not_open_is_told() {
     mode("@", 0o755);
     mode("@/root/shut", 0);
     let told = as_user(65_534, || {
-        // Only some users may read where a link to what another process has open leads.
+        // Not every user is allowed to read the target of `/proc/1/exe`, a link to the program of another
+        // process.
         let process = Roots::open(&["/proc/1".into()]).unwrap();
         let of_process = process.resolve("/proc/1/exe").map(drop).unwrap_err();
         (world.resolve("@/root/shut"), of_process)
@@ -441,7 +443,8 @@ fn what_a_user_may_not_open_is_told() {
     );
 }
 
-/// A volume that does not answer is one in a program (fuse(4)) that has ended before it said a word.
+/// The volume that does not answer is a FUSE file system (fuse(4)) whose program has ended before it answered
+/// once.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_root_whose_volume_does_not_answer_says_so() {
@@ -487,7 +490,7 @@ fn a_root_whose_volume_does_not_answer_says_so() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// If the path exists, the system's own answer is the reference.
+    /// If a path exists, the system's own resolution is the reference.
     #[test]
     fn the_system_agrees(
         links in prop::collection::vec(("[rstuv]", "[ab]", target()), 0..8),

@@ -75,7 +75,7 @@ fn git_is_read_but_not_written() {
     assert_eq!(world.content("@/root/.git/hooks/pre-commit"), "hook\n");
 }
 
-/// Windows refuses such a name before it asks whether it is protected.
+/// Only on Unix: on Windows, such a name is refused before its protection is checked.
 #[test]
 #[cfg(unix)]
 fn git_is_known_where_other_systems_leave_out_what_it_ends_in() {
@@ -160,7 +160,8 @@ fn a_root_inside_git_was_named_by_a_person() {
     assert_eq!(protection(&world, "@/root/.git/trees/one/.git"), Some(Protection::Git));
 }
 
-/// Returns the path of the client's file that protects a path, if such a file does.
+/// Returns the path of the client's file because of which a path is protected; `None` if the path is not
+/// protected.
 fn client_file(world: &World, path: &str) -> Option<&'static str> {
     match protection(world, path) {
         Some(Protection::ClientFile(file)) => Some(file.path),
@@ -229,7 +230,7 @@ fn a_file_of_a_client_is_known_by_its_other_names() {
     world.link("@/root/.claude", "configs/claude");
     world.link("@/root/.vscode", "code");
     world.link("@/root/opencode.json", "configs/../configs/later.json");
-    // It leads there once what it leads through is there.
+    // This link leads to the file once the directory `later` exists.
     world.link("@/root/.lsp.json", "later/../servers.json");
     std::fs::create_dir_all(world.path("@/root/.opencode")).unwrap();
     std::fs::create_dir_all(world.path("@/root/shared/tools")).unwrap();
@@ -264,8 +265,8 @@ fn a_file_of_a_client_is_known_by_its_other_names() {
     }
 }
 
-/// If a root is such a directory itself, the client looks into it nevertheless. A root within such a
-/// directory was named by a person.
+/// If the root itself is a directory of a client, such as `.claude`, its files are protected, because the
+/// client reads them. If the root lies within such a directory, a person has allowed it.
 #[test]
 fn a_root_may_lie_where_clients_look() {
     let mut world = World::new();
@@ -397,7 +398,7 @@ fn the_state_directory_is_out_of_bounds() {
     assert_eq!(seen_below(&world, "@/root"), "d @/root/dir - -\n");
 }
 
-/// A directory that was closed before it was made has no identity to be known by.
+/// A directory that did not exist when the policy closed it has no known identity, so only its path counts.
 #[test]
 fn the_state_directory_is_out_of_bounds_though_it_is_made_later() {
     let mut world = World::new();

@@ -15,8 +15,8 @@ use crate::tests::world::{World, as_user};
 /// A user that never runs tests.
 const STRANGER: u32 = 54_321;
 
-/// Opens the state directory `@/state`. The error is the reason of a refusal, with `@` for the temporary
-/// directory.
+/// Opens the state directory `@/state`. The error is the reason why it is refused. `@` stands for the
+/// temporary directory.
 fn open(world: &World) -> Result<(), String> {
     open_at(world, "@/state")
 }
@@ -75,14 +75,14 @@ fn what_is_open_to_others_and_holds_only_the_state_is_made_private() {
     }
 }
 
-/// The owner's missing right may be the intention of a person, or of a read-only image. Only the rights of
-/// others are removed.
+/// Opening the state directory removes only the rights of others, and adds none for the owner: a person, or a
+/// read-only image, may have removed the owner's right on purpose.
 #[test]
 fn what_its_owner_may_not_write_stays_so() {
     let world = World::new();
     open(&world).unwrap();
     set_mode(&world, "@/state/journal", 0o555);
-    // Root can write to it nevertheless.
+    // The result does not matter: for root, the directory is writable nevertheless.
     let _ = StateDir::open(&world.path("@/state"));
     assert_eq!(mode(&world, "@/state/journal"), 0o500);
 }
@@ -102,7 +102,7 @@ fn a_directory_that_holds_other_things_keeps_its_mode() {
     assert_eq!(world.content("@/state/letter.txt"), "dear");
 }
 
-/// Some file systems take a mode and forget it.
+/// Some file systems report success for a change of the mode, but do not change it.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_stays_open_to_others_is_refused() {
@@ -195,7 +195,7 @@ fn a_user_has_a_state_directory_of_their_own() {
     for _ in 0..2 {
         assert!(open().is_none_or(|opened| opened.is_ok()));
     }
-    // Where nothing can be written, nothing is opened.
+    // If a directory in the state directory is not writable, opening fails.
     if world.path("@/theirs/state/journal").exists() {
         set_mode(&world, "@/theirs/state/journal", 0o500);
         assert!(open().is_none_or(|opened| opened.is_err()));

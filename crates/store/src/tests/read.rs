@@ -74,7 +74,7 @@ fn a_read_that_fails_since_the_file_changed_begins_again() {
     let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
     let error = |kind: io::ErrorKind| io::Error::from(kind).into();
     world.write("@/root/file", "text");
-    // Where another machine replaced it, that is waited for, however often.
+    // If another machine has replaced the file, the read waits, and these attempts are not counted.
     let mut asked = 0;
     let read = document::read(&cache, &place, None, Cancellation::none(), |_| {
         asked += 1;
@@ -119,7 +119,7 @@ fn what_was_not_read_to_its_end_is_not_remembered() {
     let file = std::fs::File::create(world.path("@/root/file")).unwrap();
     file.set_len(2 << 20).unwrap();
     file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    // Both of its times are to be out of doubt.
+    // Both times of the file must be old enough to show a later change.
     std::thread::sleep(std::time::Duration::from_millis(50));
     for _ in 0..2 {
         let read = document::read(&cache, &place, None, Cancellation::none(), |found| Ok(found.digest()));

@@ -30,7 +30,7 @@ fn prepare(world: &World, name: &str, content: &str) -> Replacement {
     Replacement { place, content, locked: locked.into() }
 }
 
-/// Commits; `meanwhile` is called when all files have their new content.
+/// Commits the replacements. Calls `meanwhile` when all files have their new content.
 pub(crate) fn commit(
     workspace: &Workspace,
     prepared: Vec<Replacement>,
@@ -39,7 +39,7 @@ pub(crate) fn commit(
     commit_with(workspace, prepared, None, meanwhile)
 }
 
-/// Commits a call that names another file, too, which stays as it is.
+/// Commits the replacements of a call that also names the file `unchanged`, whose content stays.
 fn commit_with(
     workspace: &Workspace,
     prepared: Vec<Replacement>,
@@ -72,7 +72,8 @@ fn contents(world: &World) -> [String; 3] {
 
 const NAMES: [&str; 6] = ["outside", "root", "root/a", "root/b", "root/sub", "root/sub/c"];
 
-/// The way in which a file replaces another, on a file system with all that the system supports.
+/// The method by which a file replaces another, on a file system that supports all methods of this operating
+/// system.
 const METHOD: Method = if cfg!(windows) { Method::Guarded } else { Method::Exchanged };
 
 #[test]
@@ -107,7 +108,7 @@ fn one_failure_puts_all_back() {
     let before = files();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     std::fs::remove_file(prepared[2].content.temporary.path()).unwrap();
-    // Its path leads nowhere by now.
+    // The path of this file leads nowhere by now.
     let intent = Intent::Edit { key: prepared[0].locked.file().identity().file_key() };
     let unchanged = Subject { path: world.path("@/elsewhere/d"), id: TemporaryId::draw(), intent };
     let error = commit_with(&world.workspace, prepared.into(), Some(unchanged), || ()).unwrap_err();

@@ -35,12 +35,13 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     world.write("@/root/b/c.txt", "one\ntwo\n");
     world.write("@/root/a.txt", "two two\r\nthree\r\ntwo\r\n");
     world.write("@/root/.hidden", "two");
-    // What a call that was cut off has left, a temporary of another program, and one whose name is too short.
+    // A temporary file of an interrupted call, a temporary file of NFS, and a file whose name is too short
+    // for that.
     world.write("@/root/.mte-0123", "two");
     world.write("@/root/.nfs0123456789abcdef01234567", "two");
     world.write("@/root/.nfs01", "two");
     world.write("@/root/.git/config", "two");
-    // Some file systems ignore this character.
+    // Some file systems ignore this character in names, so the name is also `.git`.
     world.write("@/root/.g\u{200C}it/config", "two");
     world.write("@/root/z/ignored", "two");
     world.write("@/root/.gitignore", "z/\n");
@@ -54,8 +55,8 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     assert_eq!((summary.files, summary.end, skipped), (5, End::Complete, vec![(Cause::Ignored, 3)]));
 }
 
-/// A pattern, whether it is literal, a text that it hits, and one that it would hit if it were read in that
-/// way.
+/// For each case: a pattern, whether it is literal, a text that it matches, a text that it would match if it
+/// were read in another way, and that way.
 const READINGS: [(&str, bool, &str, &str, Cause); 7] = [
     (r"json\|tool", false, "json|tool", "a tool", Cause::AlternativesReading),
     (r"\(a\|b\)", false, "(a|b)", "(a", Cause::AlternativesReading),
@@ -66,7 +67,8 @@ const READINGS: [(&str, bool, &str, &str, Cause); 7] = [
     ("\u{d55c}.", false, "\u{d55c}a", "\u{1112}\u{1161}\u{11ab}a", Cause::CompositionReading),
 ];
 
-/// This holds whatever the size of the file, as long as no other file has a hit.
+/// The other way of reading is reported for files of any size, as long as the pattern as written matches
+/// nothing.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 fn a_pattern_that_would_hit_if_it_were_read_otherwise_is_told() {
@@ -113,8 +115,8 @@ fn each_line_around_the_hits_is_told_once() {
     );
 }
 
-/// The part that is shown of a long line holds the hit. The beginning of the part, and the length of the
-/// line, are told in characters.
+/// The part of a long line that is shown contains the hit. The result gives the start of this part, and the
+/// length of the line, in characters.
 #[test]
 fn a_long_line_is_cut_around_the_hit() {
     let world = World::new();
@@ -147,7 +149,7 @@ fn a_long_line_is_cut_around_the_hit() {
     }
 }
 
-/// Shows a line around a hit from its beginning, wherever it holds the pattern.
+/// A context line is shown from its beginning, wherever it contains the pattern.
 #[test]
 fn a_long_line_beside_a_hit_is_cut_at_its_end() {
     let world = World::new();
@@ -180,7 +182,7 @@ fn many_hits_come_in_portions() {
     }
 }
 
-/// Whatever the threads do, the matches come in one order.
+/// The matches always come in the same order, whichever thread is faster.
 #[test]
 fn the_order_is_that_of_the_names() {
     let world = World::new();
@@ -320,7 +322,7 @@ fn what_is_counted_ends_where_the_sink_has_enough() {
     }
 }
 
-/// A root is shown as it was configured, if a client could name it so.
+/// A root is shown by its configured path, if a client can use that path.
 #[test]
 fn a_root_is_told_as_a_client_may_name_it() {
     let world = World::new();
@@ -339,7 +341,7 @@ fn a_root_is_told_as_a_client_may_name_it() {
     }
 }
 
-/// However slow the sink is, and however much waits for it meanwhile, it gets everything.
+/// A slow sink gets everything, however many matches wait for it.
 #[test]
 fn a_slow_sink_gets_everything_in_order() {
     let world = World::new();
@@ -365,7 +367,7 @@ fn a_slow_sink_gets_everything_in_order() {
     assert_eq!((summary.files, progress.into_inner(), summary.end), (500, 500, End::Complete));
 }
 
-/// A root that was opened by a link is shown by it, as long as that leads there.
+/// A root that was opened by a link is shown by the link's path, as long as the link leads to the root.
 #[test]
 fn a_root_is_told_by_its_link() {
     let Some(world) = World::with_links() else { return };

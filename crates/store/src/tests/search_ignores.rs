@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// Ignore files lie in nested directories. Their bytes together are bounded, and those beyond the bound are
+/// The total size of the ignore files in nested directories is bounded. Ignore files beyond the bound are
 /// reported.
 #[test]
 fn ignore_files_together_are_bounded() {
@@ -163,12 +163,12 @@ fn ignore_files_together_are_bounded() {
     assert!(found.is_empty(), "what the first one names is left out below it: {found:?}");
     let skipped: Vec<_> =
         summary.skipped.iter().map(|(cause, files)| format!("{cause:?} {}", files.count)).collect();
-    // Git's directory, and the four files.
+    // `Ignored` counts the `.git` directory, and the four `f.log` files outside it.
     assert_eq!(skipped, ["IgnoreFile 4", "Ignored 5"]);
 }
 
-/// The result names an ignore file that cannot be read, is too large, or has a line that is too long. It says
-/// nothing of one that does not exist.
+/// The result names an ignore file that cannot be read, is too large, or has a line that is too long. It does
+/// not name an ignore file that does not exist.
 #[test]
 fn an_ignore_file_that_is_not_honoured_is_told() {
     let world = World::new();
@@ -193,7 +193,7 @@ fn an_ignore_file_that_is_not_honoured_is_told() {
     assert_eq!(skipped, [format!("IgnoreFile {files}")]);
 }
 
-/// However many rules come after it, a rule counts.
+/// A rule counts, however many rules come after it.
 #[test]
 fn a_rule_before_many_others_counts() {
     let world = World::new();
@@ -203,7 +203,7 @@ fn a_rule_before_many_others_counts() {
     assert_eq!(searched(&world, &[]), [".gitignore", "a.txt"]);
 }
 
-/// A call can be stopped even where everything that it meets is ignored.
+/// A call can be cancelled even in a directory where every entry is ignored.
 #[test]
 fn a_list_of_what_is_ignored_can_be_stopped() {
     let world = World::new();
@@ -220,7 +220,8 @@ fn a_list_of_what_is_ignored_can_be_stopped() {
     assert!(stopped.is_err() && asked.get() < 600, "{stopped:?} {}", asked.get());
 }
 
-/// A repository in another one has rules of its own. `.ignore` files from above count in it nevertheless.
+/// In a repository within another repository, only its own git rules count, but `.ignore` files of the
+/// directories above count, too.
 #[test]
 fn the_rules_above_a_repository_are_those_of_ripgrep() {
     let world = World::new();
@@ -230,7 +231,7 @@ fn the_rules_above_a_repository_are_those_of_ripgrep() {
         world.write(&format!("@/root/{name}"), "x");
     }
     world.write("@/root/sub/.git/info/exclude", "*.bak\n");
-    // One that excludes nothing, and one whose `.git` is a file.
+    // A repository that excludes nothing, and a repository whose `.git` is a file.
     for (name, git) in [("plain", ".git/HEAD"), ("tree", ".git")] {
         world.write(&format!("@/root/{name}/{git}"), "");
         world.write(&format!("@/root/{name}/deep/f.log"), "x");
@@ -243,8 +244,8 @@ fn the_rules_above_a_repository_are_those_of_ripgrep() {
     }
 }
 
-/// If a path is named, the ignore files from the root to it count for everything below it, but not for the
-/// path itself.
+/// If a call names a path, the ignore files in the directories from the root to the path count for everything
+/// below the path, but not for the path itself.
 #[test]
 fn what_is_named_is_searched_although_it_is_ignored() {
     let world = World::new();
@@ -259,8 +260,8 @@ fn what_is_named_is_searched_although_it_is_ignored() {
     assert_eq!(told, "@/root/build/a.txt:1:x\n@/root/sub/deep/c.txt:1:x\n@/root/d.log:1:x\n");
 }
 
-/// If a path lies inside another named one, it is searched once. Globs count from the root and from each
-/// named path.
+/// If one named path lies inside another, its files are searched once. Globs count from the root and from
+/// each named path.
 #[test]
 fn paths_overlap_and_globs_count_from_them() {
     let world = World::new();

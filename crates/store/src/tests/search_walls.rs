@@ -1,5 +1,5 @@
-//! Tests of a search at the walls: links, special files, unreadable files, names that no client can spell,
-//! directories that are swapped.
+//! Tests of files that a search must leave out: links, special files, unreadable files, names that no client
+//! can spell, and directories that are swapped.
 
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
@@ -96,7 +96,7 @@ fn a_glob_that_would_match_as_a_name_and_an_ignore_file_that_is_cut_are_told() {
     assert_eq!(skipped(&["app/[id]/*"]), format!("0 IgnoreFile 1 @/root/app/.gitignore\n{meant}"));
 }
 
-/// The kernel generates such a file while it is read, and says that it has no bytes.
+/// The kernel generates the content of such a file when it is read, and reports a size of 0.
 #[test]
 fn the_lines_of_a_generated_file_are_not_counted() {
     let workspace = Workspace::without_state(Roots::open(&["/proc/sys/kernel".into()]).unwrap());
@@ -110,7 +110,7 @@ fn the_lines_of_a_generated_file_are_not_counted() {
     assert_eq!((lines, summary.skipped.count(crate::search::Cause::Special)), (vec![None], 1));
 }
 
-/// The threads of the search have the user of the thread that starts them.
+/// The threads of a search run as the same user as the thread that starts them.
 #[test]
 fn what_may_not_be_read_is_left_out_and_counted() {
     let world = World::new();
@@ -130,7 +130,7 @@ fn what_may_not_be_read_is_left_out_and_counted() {
     assert_eq!(left_out(&world, &summary.skipped), "Unreadable 2 @/root/file @/root/shut\n");
 }
 
-/// A link may be named. Its target is then shown under the link's name.
+/// A call may name a link. The link's target is then shown under the link's name.
 #[test]
 fn a_link_that_is_named_is_searched() {
     let world = World::new();
@@ -167,7 +167,7 @@ fn a_link_that_is_named_is_searched() {
     );
 }
 
-/// The state directory may not be read, neither when it lies in a root, nor by another name.
+/// The state directory is not searched, even if it lies in a root, or has got another name.
 #[test]
 fn the_state_directory_is_not_searched() {
     let world = World::new();
@@ -189,12 +189,12 @@ fn the_state_directory_is_not_searched() {
     check();
     std::fs::rename(world.path("@/root/state"), world.path("@/root/other")).unwrap();
     check();
-    // Another one in its place is not searched, either.
+    // A new directory at the old path is not searched, either.
     world.write("@/root/state/history", "x");
     check();
 }
 
-/// A root that was removed while it was served is told, not searched by its handle.
+/// If a root was removed while it was served, the call reports that instead of searching the open directory.
 #[test]
 fn a_root_that_is_gone_is_not_searched() {
     let world = World::new();
@@ -213,7 +213,7 @@ fn a_root_that_is_gone_is_not_searched() {
     let [SearchProblem::Refused { entry: 0, reason }] = problems.as_slice() else { panic!("{problems:?}") };
     let Reason::Store(error) = reason else { panic!("{reason:?}") };
     assert_eq!((&error.kind, &error.suggested), (&StoreErrorKind::NotFound, &None));
-    // Where nothing is named, the other roots are walked.
+    // A call that names no path searches the other roots.
     let searched =
         workspace.search(&Search::new("x"), &mut |_| ControlFlow::Continue(()), Control::default());
     let listed = workspace.list(&List::new(None), &mut |_| ControlFlow::Continue(()), Control::default());
@@ -266,7 +266,8 @@ fn a_directory_that_is_swapped_leads_nowhere() {
     assert!(inside > 0 && swaps > 200, "{inside} {swaps}");
 }
 
-/// A call that is cancelled ends with that error. One whose sink has enough ends with its matches so far.
+/// A call that is cancelled fails. A call whose sink returns `Break` returns the summary of the matches so
+/// far.
 #[test]
 fn a_search_ends_when_nobody_wants_it() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! One file by several spellings of its path: of its name, or of the directories above.
+//! Tests of paths of one file that are spelled differently, in the file's name or in the directories above.
 
 use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
@@ -14,7 +14,7 @@ fn no_spelling_of_a_name_gets_past_a_pattern() {
     let policy = Policy::default().protecting(Patterns::new(&patterns).unwrap());
     world.workspace.roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
     // On a file system that tells the spellings apart, these are different files. They are protected
-    // nevertheless: the directory may be shared with a system that takes them for one.
+    // nevertheless: the directory may be shared with a system for which they are the same file.
     for name in
         ["caf\u{e9}.txt", "cafe\u{301}.txt", "CAFE\u{301}.TXT", "a/STRASSE/b", "a.\u{212a}ey", "a.e\u{301}ey"]
     {
@@ -31,8 +31,8 @@ fn no_spelling_of_a_name_gets_past_a_pattern() {
     assert_eq!(world.append(&["@/root/cafe.txt"]), ["[]"]);
 }
 
-/// macOS has such paths, `/System/Volumes/Data/Users` and `/Users`: one directory with two paths, and no link
-/// between them.
+/// On macOS, `/System/Volumes/Data/Users` and `/Users` are such paths: one directory with two paths, neither
+/// of which is a link.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_root_is_entered_by_each_path_that_leads_to_it() {

@@ -175,7 +175,7 @@ fn what_a_file_held_is_put_together_through_a_move_that_edits() {
     }
     assert_eq!(states(&world, &first, 0), both("1\n", "one\n"));
     world.write("@/root/a", "two\n");
-    // It only moves; the other file is edited.
+    // The call moves `b` unchanged, and edits `a`.
     let to = world.path("@/root/d");
     let patches = [Patch::text("two", "three")];
     let only = apply(
@@ -216,7 +216,7 @@ fn a_file_is_told_from_the_one_whose_name_it_gets() {
     assert_eq!(states(&world, &first, 0), both("one\n", "two\n"));
 }
 
-/// So many edits of a file take as many steps as there are edits.
+/// So the time for the states of all edits of a file grows with the number of edits, not with its square.
 #[test]
 #[cfg(feature = "history")]
 fn the_later_edits_of_a_file_are_turned_back_once_for_all_its_edits() {
@@ -235,13 +235,14 @@ fn the_later_edits_of_a_file_are_turned_back_once_for_all_its_edits() {
         let compared = world.workspace.comparison(id, 0, 100, &mut known).unwrap().unwrap();
         assert_eq!(compared.before.unwrap().digest, Digest::of(twice(edit).as_bytes()));
         assert_eq!(compared.hunks.hunks[0].rows.len(), 4);
-        // What was turned back is not read again.
+        // An edit that was already reversed is not read again.
         database.execute("DELETE FROM edit WHERE id = ?1", [id.to_string()]).unwrap();
         database.execute("DELETE FROM file WHERE edit NOT IN (SELECT number FROM edit)", ()).unwrap();
     }
 }
 
-/// As many moves of a file between two names take as many steps as there are moves.
+/// The time for the states of all moves of a file between two names grows with the number of moves, not with
+/// its square.
 #[test]
 #[cfg(feature = "history")]
 fn the_edits_of_a_name_are_read_once_however_often_a_file_comes_back_to_it() {
@@ -253,7 +254,7 @@ fn the_edits_of_a_name_are_read_once_however_often_a_file_comes_back_to_it() {
     let move_to = |to: &str, from| apply(&world, &[(from, Change::Move { to, patches: &[] })]);
     for number in 0..3 {
         moves.push(move_to(b.to_str().unwrap(), "@/root/a"));
-        // Meanwhile the name is another file's.
+        // Meanwhile, another file has the name.
         apply(&world, &[("@/root/a", Change::Create("other\n"))]);
         move_to(world.path(&format!("@/root/other{number}")).to_str().unwrap(), "@/root/a");
         moves.push(move_to(a.to_str().unwrap(), "@/root/b"));

@@ -37,7 +37,7 @@ fn the_likeliest_files_are_named_alone() {
         std::fs::remove_file(world.path(path)).unwrap();
         assert_eq!(world.suggested(asked), steps.last().map_or("", |(path, _)| path));
     }
-    // Another extension, and other digits, are as far as a name can be.
+    // Names with another extension, or with other digits, have the greatest distance that is still suggested.
     world.write("@/root/src/handler.java", "");
     world.write("@/root/src/handler2.rs", "");
     assert_eq!(world.suggested(asked), "@/root/src/handler.java, @/root/src/handler2.rs");
@@ -112,7 +112,7 @@ fn what_holds_no_files_of_a_person_is_not_walked() {
     }
     world.write("@/root/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
     assert_eq!(world.suggested("@/root/src/app.rs"), "");
-    // A path that begins in such a directory still leads there.
+    // If a path itself leads into such a directory, files in it are still suggested.
     assert_eq!(world.suggested("@/root/target/dbug/app.rs"), "@/root/target/debug/app.rs");
     assert_eq!(
         world.suggested("@/root/target/release/app.rs"),
@@ -137,7 +137,7 @@ fn links_are_named_if_they_stay_inside_and_never_walked() {
         assert_eq!(world.suggested(asked), "", "{asked}");
     }
     assert_eq!(world.suggested("secrett.txt"), "");
-    // A link on the way is followed as a call follows it. The file is shown by its real name.
+    // A link to a parent directory is followed, as in any call. The file is shown by its real path.
     assert_eq!(world.suggested("@/root/way/Config.toml"), "@/root/real/config.toml");
     // Two names of one file count as one.
     world.link("@/root/real/confik.toml", "config.toml");
@@ -183,7 +183,7 @@ fn only_text_is_taken_for_what_was_meant() {
     std::fs::create_dir(world.path("@/root/logo.d")).unwrap();
     assert_eq!(world.suggested("@/root/logo.svg"), "");
     assert_eq!(world.suggested("@/root/Wide.txt"), "");
-    // A path that is right except for its notation leads to its file, whatever that holds.
+    // If only the notation of a path is wrong, its file is suggested, even if the file is not text.
     assert_eq!(world.suggested("wide.txt"), "@/root/wide.txt");
 }
 
@@ -211,7 +211,7 @@ fn a_path_in_another_notation_is_put_right() {
         "@/root/my dir/t.txt ",
         "@/root/my dir/t.txt\n",
         " '~/my dir/t.txt'\n",
-        // These have a slip, too.
+        // These also have a typing error.
         "'@/root/my dir/T.txt'",
         "my_dir/t.txt",
         "~/my dri/t.txt",
@@ -221,11 +221,11 @@ fn a_path_in_another_notation_is_put_right() {
     }
     assert_eq!(world.suggested("~/own.txt"), "@/root/home/own.txt");
     assert_eq!(world.suggested("~/home/own.txt"), "@/root/home/own.txt");
-    // Each reading may have a slip.
+    // Each interpretation of the path may also have a typing error.
     assert_eq!(world.suggested("~/my dir/other.tx"), "");
     world.write("@/root/my dir/other.txt", "");
     assert_eq!(world.suggested("~/my dir/other.tx"), "@/root/my dir/other.txt");
-    // Exactly as written, this is the name of a file.
+    // A file has exactly this name, with the space.
     assert_eq!(world.suggested(" blank"), "@/root/ blank");
     if !cfg!(windows) {
         // Absolute, and outside all roots.
@@ -320,7 +320,7 @@ fn it_is_told_that_there_may_be_more_where_not_all_was_looked_at() {
     };
     for (asked, path, entries) in [
         ("config.yml", "@/one/config.yaml", 2),
-        // It is elsewhere: the two directories are walked.
+        // The file is in another directory, so both roots are walked.
         ("src/app.rs", "@/one/lib/app.rs", 3),
     ] {
         assert_eq!(told(entries - 1, asked), None);
@@ -360,7 +360,7 @@ fn of_a_name_that_leads_to_no_file_no_other_is_told() {
     assert_eq!(world.suggested("@/root/linkss"), "@/root/links");
 }
 
-/// A name on the way is not Unicode, and is reached by a link.
+/// The name of a directory is not Unicode. A link leads to the directory.
 #[test]
 fn below_what_no_client_could_name_nothing_is_suggested() {
     use std::os::unix::ffi::OsStrExt as _;
@@ -378,7 +378,7 @@ fn below_what_no_client_could_name_nothing_is_suggested() {
     assert_eq!(world.suggested("leads-nowhere"), "");
 }
 
-/// Another file system does not list the kind of a file with its name.
+/// A directory listing of this file system does not give the kinds of the entries.
 #[test]
 fn files_are_found_where_a_directory_does_not_tell_what_is_one() {
     let Some(ext4) = Mounted::disk("ext4", &["-O", "^filetype"], 8) else { return };
@@ -392,7 +392,8 @@ fn files_are_found_where_a_directory_does_not_tell_what_is_one() {
     }
 }
 
-/// Such a path is followed, but no file is searched for from there.
+/// A bind mount gives the root another path. That path can be read, but no file is suggested for a path below
+/// it.
 #[test]
 fn by_another_path_of_a_root_nothing_is_suggested() {
     let world = World::new();
@@ -404,7 +405,7 @@ fn by_another_path_of_a_root_nothing_is_suggested() {
     assert_eq!(world.suggested("@/outside/data/sub/handle.rs"), "");
 }
 
-/// Not even if a root lies in it.
+/// The state directory is not suggested, even if a root lies in it.
 #[test]
 fn the_state_directory_is_not_proposed_to_be_searched() {
     let mut world = World::new();
@@ -428,14 +429,15 @@ fn a_directory_is_as_good_to_be_searched() {
     assert_eq!(world.meant_for(Purpose::Finding, "root"), "@/root");
 }
 
-/// Returns the rank of a path against a requested one, by the words of the contract; a lower one is likelier.
+/// Returns the rank of an existing path for a requested path, as the contract defines it. A path with a lower
+/// rank is likelier.
 fn rank(asked: &str, there: &str) -> Option<(usize, std::cmp::Reverse<usize>)> {
     let (asked, there) = (asked.to_lowercase(), there.to_lowercase());
     let (one, other): (Vec<&str>, Vec<&str>) = (asked.split('/').collect(), there.split('/').collect());
     let digits = |name: &str| name.replace(|letter: char| letter.is_ascii_digit(), "");
     let (last, others_last) = (one[one.len() - 1], other[other.len() - 1]);
     let distances = one.iter().zip(&other).enumerate().map(|(index, (one_name, other_name))| {
-        // The part before the first dot that is not at the beginning of the name.
+        // The length of the part before the first dot that is not at the beginning of the name.
         let head = |name: &str| {
             let hidden = name.trim_start_matches('.');
             name.len() - hidden.len() + hidden.split('.').next().unwrap().len()
@@ -476,7 +478,7 @@ fn a_path() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns a path with a slip: a part is cut out at a place, and a text is put there.
+/// Returns a path with a typing error (a slip): a text replaces a part of the path.
 fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
     let at = at % path.len();
     let end = (at + cut).min(path.len());
@@ -486,8 +488,8 @@ fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// In any tree, after any slip, all files that resemble the path most are named, or three of them. So the
-    /// file that was meant is among them, unless another is likelier.
+    /// In any tree, after any slip, all files that resemble the path most are suggested, but at most three.
+    /// So the intended file is among them, unless other files are at least as likely.
     #[test]
     fn what_resembles_a_path_most_is_named(
         tree in proptest::collection::btree_set(a_path(), 1..12),
@@ -503,7 +505,7 @@ proptest! {
         let asked = slips.into_iter().fold(suggested.to_owned(), |path, slip| spoilt(&path, slip));
         let is_plain = !asked.is_empty() && asked.split('/').all(|name| !name.is_empty() && !matches!(name, "." | ".."));
         prop_assume!(is_plain && !world.path(&format!("@/root/{asked}")).exists());
-        // A file in the place of a directory on the way gives another error.
+        // If a parent in the path is a file, the error is another one.
         prop_assume!(!Path::new(&asked).ancestors().skip(1).any(|above| tree.iter().any(|path| Path::new(path) == above)));
         let ranked: Vec<(_, &str)> = tree.iter().filter_map(|path| Some((rank(&asked, path)?, *path))).collect();
         let best = ranked.iter().map(|(rank, _)| rank).min();
@@ -518,8 +520,8 @@ proptest! {
     }
 }
 
-/// A client may take the root for the top of the file system, or have it at another path. Its path then ends
-/// in the names below the root.
+/// A client may use paths as if the root were the top of the file system, or were at another path. Such a
+/// path ends in the names below the root.
 #[test]
 fn a_path_from_another_top_is_one_from_a_root() {
     let world = World::new();
@@ -535,7 +537,7 @@ fn a_path_from_another_top_is_one_from_a_root() {
         check(purpose, "/workspace/repo/src/app.py", "@/root/src/app.py");
         check(purpose, "/README.md", "@/root/README.md");
         check(purpose, "/somewhere/root/README.md", "@/root/README.md");
-        // Every project has a file of this name.
+        // This name is too common: every project has a `README.md`.
         check(purpose, "/somewhere/README.md", "");
         check(purpose, "/lib/x.py", "");
         check(purpose, "/root/lib/x.py", "");
@@ -546,7 +548,7 @@ fn a_path_from_another_top_is_one_from_a_root() {
     check(Purpose::Creating, "/src/new.py", "@/root/src/new.py");
     check(Purpose::Creating, "/new.py", "@/root/new.py");
     check(Purpose::Creating, "/lib/new.py", "");
-    // By its text, the path lies in the root, but it leads outside.
+    // By its text, the path lies in the root, but a link in it leads outside.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(world.path("@/outside"), world.path("@/root/src/link")).unwrap();

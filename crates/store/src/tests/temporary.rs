@@ -1,4 +1,4 @@
-//! Temporary files: their names, where they are made, and how they go.
+//! Tests of temporary files: their names, the directories in which they are created, and their removal.
 
 use crate::error::StoreErrorKind;
 use crate::os;
@@ -20,7 +20,7 @@ fn a_temporary_is_named_by_its_number_and_by_who_took_it_over() {
     assert_ne!(TemporaryId::draw(), TemporaryId::draw());
 }
 
-/// The call begins again, and draws another number.
+/// The error makes the call start again, and draw another number.
 #[test]
 fn a_number_that_is_drawn_twice_is_drawn_anew() {
     let world = World::new();
@@ -39,7 +39,7 @@ fn a_range_of_a_file_is_copied_and_no_more() {
     world.write("@/root/a", "0123456789");
     let place = world.place("@/root/a");
     let file = place.open_file(false).unwrap();
-    // The kernel copies nothing to a file in memory, which only Linux has.
+    // Only Linux has files in memory. The kernel cannot copy to them, so the bytes are copied in blocks.
     let in_memory = Temporary::in_memory(&place, TemporaryId::draw()).ok();
     for mut copy in [Temporary::create(&place, TemporaryId::draw()).unwrap()].into_iter().chain(in_memory) {
         for (range, expected) in [(2..5, "234"), (5..5, "234"), (0..1, "2340"), (6..10, "23406789")] {
@@ -67,7 +67,8 @@ fn a_name_that_is_gone_counts_as_taken_away() {
     assert!(!unlink(&place.directory, name), "a directory stays");
 }
 
-/// A file that is written over needs a copy of its old content, in the state directory or in memory.
+/// A file that is overwritten in place needs a copy of its content in another place: in the state directory
+/// or in memory.
 #[cfg(unix)]
 #[test]
 fn where_nothing_can_be_made_a_copy_is_elsewhere_and_a_large_one_nowhere() {

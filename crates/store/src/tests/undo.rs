@@ -59,7 +59,8 @@ pub(super) fn back(world: &World, id: &EditId) -> EditId {
     undo(&world.workspace, id, options("undo")).unwrap().outcome.edit_id.unwrap()
 }
 
-/// Returns the conflicts of an undo: for each the file, whether it exists, and the edit in the way.
+/// Returns the conflicts of an undo: for each, the file's name, whether the file exists, and the later edit
+/// that prevents the undo.
 pub(super) fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
     let Err(UndoError::Problems(found)) = undo(&world.workspace, id, options("undo")) else {
         panic!("it went through")
@@ -90,7 +91,7 @@ fn undo_redo_and_so_on() {
     world.write("@/root/d/a", original);
     let edit = patch(&world, &["@/root/d/a"], "two", "2\n2");
     let edited = world.content("@/root/d/a");
-    // A person has no roots but the directories of the files.
+    // When a person undoes edits, the only roots are those of the edited files.
     let (entry, _) = world.workspace.history.get(&edit).unwrap().unwrap();
     world.workspace.serve_files_of([&entry]).unwrap();
     let mut last = edit.clone();
@@ -172,7 +173,7 @@ fn text_that_comes_back_inside_of_a_line_is_that_line_once() {
     assert_eq!(world.content("@/root/a"), "one a two a\nnext a");
 }
 
-/// If each place cost as much as its whole line, this test would take hours.
+/// If the cost of each replaced place grew with the length of its line, this test would take hours.
 #[test]
 fn as_many_places_as_a_call_may_change_come_back() {
     let world = kept();
@@ -366,8 +367,8 @@ fn only_edits_of_files_in_the_roots_exist() {
     };
     assert_eq!([0, 1].map(found_until_cancelled), [0, 1], "a list stops when it is cancelled");
     assert!(matches!(undo(&world.workspace, &both, options("undo")), Err(UndoError::Unknown)));
-    // The later edit is outside the roots, so it is not told. Still, it counts as an edit, and not as a
-    // change by another program.
+    // The later edit is outside the roots, so the error does not show it. Still, it counts as an edit, and
+    // not as a change by another program.
     world.write("@/root/a", "three\n");
     world.workspace.roots = Roots::open(&[world.path("@/root")]).unwrap();
     patch(&world, &["@/root/a", "@/root/inner/b"], "three", "four");
@@ -455,8 +456,8 @@ fn bytes_that_are_no_text_are_no_hindrance() {
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
 }
 
-/// Such a file is not read to its end where only text is wanted. The facts about the first part must not pass
-/// for those of the whole file.
+/// A call that needs text does not read a large binary file to its end. The digest of the part that it read
+/// must not count as the digest of the whole file.
 #[test]
 fn a_large_binary_file_is_not_what_an_edit_left_empty() {
     let world = kept();
@@ -517,7 +518,7 @@ fn what_is_not_kept_can_still_be_removed() {
     assert!(!world.path("@/root/a.key").exists());
 }
 
-/// Its directory has a name that is not Unicode, and is reached by a link.
+/// The name of the file's directory is not Unicode. A link leads to the directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_no_client_could_name_is_not_taken_back() {
@@ -556,7 +557,7 @@ fn a_file_that_may_not_be_written_is_not_removed() {
     let path = world.path("@/root/a");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     std::fs::set_permissions(world.path("@"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // Root may write nevertheless.
+    // Root is allowed to write even so, so the undo runs as another user.
     let undone =
         crate::tests::world::as_user(65_534, || undo(&world.workspace, &made, options("undo")).is_err());
     assert!(undone.is_none_or(|refused| refused));
@@ -566,8 +567,8 @@ fn a_file_that_may_not_be_written_is_not_removed() {
 #[test]
 fn an_outsider_who_comes_in_between_loses_nothing() {
     let world = kept();
-    // The outsider comes at each moment at which the call asks whether it is cancelled. The last is just
-    // before the file is taken away.
+    // The outsider replaces the file at one of the moments at which the call checks whether it is cancelled.
+    // The last such moment is just before the file is removed.
     for moment in 0.. {
         let path = format!("@/root/{moment}");
         let made = make(&world, &path, "ours");
@@ -690,7 +691,7 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
         unlink(&path);
     }
     assert!(undo(&world.workspace, &removed, EditOptions { dry_run: true, ..options("undo") }).is_ok());
-    // What is no text has a digest, too.
+    // A file that is not text has a digest, too.
     world.write("@/root/a", "\0");
     assert_eq!(refusal(false), "1 []");
 }

@@ -1,4 +1,4 @@
-//! Tests of undos beside changes that others have made since.
+//! Tests of undos of files that later edits or other programs have changed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn an_edit_is_taken_back_beside_later_ones() {
         world.write(&format!("@/root/{name}"), "one\ntwo\nthree\nfour\n");
     }
     let both = patch(&world, &["@/root/a", "@/root/b"], "one\n", "1\n1\n");
-    // Its text has lines that stay the same.
+    // The patch's text also has lines that stay the same.
     let beside = patch(&world, &["@/root/a"], "1\n1\ntwo\nthree\nfour\n", "1\n1\ntwo\n3\n");
     let bordering = patch(&world, &["@/root/b"], "two\n", "2\n");
     assert_eq!(conflicts(&world, &both), [("b".to_owned(), true, Some(bordering.clone()))]);
@@ -33,7 +33,7 @@ fn an_edit_is_taken_back_beside_later_ones() {
     let [of_a, of_b] = &undone.outcome.files[..] else { panic!("{undone:?}") };
     assert_eq!((&of_a.warnings[..], of_b.warnings.len()), (&[Warning::BesideLaterEdits][..], 0));
     assert!(of_a.diff.as_ref().unwrap().ends_with("@@ -1,4 +1,3 @@\n-1\n-1\n+one\n two\n 3\n"));
-    // The other one, too, and both again, in the order in which they were made.
+    // Undoes the other edit, too, and then redoes both in the order in which they were made.
     let beside = undo(&world.workspace, &beside, options("undo")).unwrap().outcome.edit_id.unwrap();
     let entry = world.workspace.history.get(&both).unwrap().unwrap().0;
     assert_eq!(entry.undone_by, undone.outcome.edit_id);
@@ -84,7 +84,7 @@ fn an_edit_is_taken_back_beside_what_another_program_wrote() {
     assert_eq!(undone.outcome.files[0].warnings, [Warning::BesideLaterEdits]);
     let expected = text.replace('z', "Z").replace('b', "B");
     assert_eq!(world.content("@/root/a"), expected);
-    // Its context is changed.
+    // A line next to the second edit is changed.
     world.write("@/root/a", &expected.replace("d\r\n", ""));
     assert_eq!(conflicts(&world, &second).len(), 1);
     world.write("@/root/a", &expected);
@@ -107,7 +107,7 @@ fn a_moved_file_comes_back_with_what_was_edited_there() {
     assert_eq!(conflicts(&world, &first), [("a".to_owned(), false, Some(change.clone()))]);
     back(&world, &change);
     assert_eq!(world.content("@/root/a"), "1\ntwo\nthree\n3\n");
-    // The name of that edit is free by now.
+    // The file's name at the time of that edit is free by now.
     assert_eq!(conflicts(&world, &later).len(), 1);
     assert!(!to.exists());
     let plain =
@@ -122,33 +122,33 @@ fn a_moved_file_comes_back_with_what_was_edited_there() {
     assert!(!to.exists());
     back(&world, &undone.outcome.edit_id.unwrap());
     back(&world, &later);
-    // Another program has changed the file, or put another one in its place.
+    // Another program has changed the file, or replaced it.
     world.write("@/root/b", "1\n");
     assert_eq!(conflicts(&world, &plain).len(), 1);
     assert_clean(&world);
 }
 
-/// The text of a line of the naive model, which never has the same one twice: so a splice stands beside
-/// others exactly if its lines are together still, with the same neighbours.
+/// A line of the naive model. The model never has the same line twice. So a splice is independent of the
+/// later ones exactly if its lines are still together, with the same neighbours.
 type Unit = char;
 
-/// The files of the naive model: of each name which file has it, and the content.
+/// The files of the naive model: for each name, the number of the file that has it, and the content.
 type ModelFiles = BTreeMap<&'static str, (usize, Vec<Unit>)>;
 
 /// A change of the naive model.
 #[derive(Clone, Debug)]
 enum ModelChange {
-    /// A splice: its neighbours, and the units that it removed and put there.
+    /// A splice: the units before and after it, the units that it removed, and the units that it inserted.
     Splice([Option<Unit>; 2], Vec<Unit>, Vec<Unit>),
     /// The file got this name.
     Move(&'static str),
 }
 
-/// An edit of the naive model: each change, with the file and its name before.
+/// An edit of the naive model: for each change, the number of the file, and its name before the change.
 type ModelEdit = Vec<(usize, &'static str, ModelChange)>;
 
-/// Returns the files after the undo of an edit, and the edit that this is; `None` if a file has another name,
-/// or if other edits touch or border its units.
+/// Returns the files after the undo of an edit, and the undo as an edit. Returns `None` if a file of the edit
+/// has another name by now, or if other edits touch or border the edit's units.
 fn model_undo(files: &ModelFiles, edit: &ModelEdit) -> Option<(ModelFiles, ModelEdit)> {
     let (mut files, mut undo) = (files.clone(), ModelEdit::new());
     for (file, name, change) in edit {
@@ -183,9 +183,11 @@ const NAMES: [&str; 3] = ["@/root/a", "@/root/b", "@/root/c"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Splices in these files: where, how many units go, how many come.
+    /// An edit. For each splice: the file, the position, the number of units that it removes, and the number
+    /// that it inserts.
     Edit(Vec<(prop::sample::Index, prop::sample::Index, usize, usize)>),
-    /// Undos of these edits in one transaction; if it is one edit, whether what goes together is undone.
+    /// Undos of these edits in one transaction. If it is a single edit, the flag tells whether the edits that
+    /// must be undone together with it are undone, too.
     Undo(Vec<prop::sample::Index>, bool),
     Move(prop::sample::Index),
 }
@@ -201,8 +203,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..16)
 }
 
-/// Draws the splices of an edit in the naive model, and carries them out there. Returns the splices of each
-/// name, too.
+/// Draws the splices of an edit, and makes the edit in the naive model. Also returns the splices of each
+/// file, by name.
 fn model_edit(
     files: &mut ModelFiles,
     places: &[(prop::sample::Index, prop::sample::Index, usize, usize)],
@@ -221,7 +223,7 @@ fn model_edit(
         let (mut of_file, mut new, mut at) = (Vec::new(), Vec::new(), 0);
         for (start, gone, come) in starts {
             let end = (start + gone).min(now.len());
-            // Splices with a unit between them, so that each has its own neighbours.
+            // There is at least one unit between two splices, so that each has its own neighbours.
             if (start <= at && !of_file.is_empty()) || (start == end && come == 0) {
                 continue;
             }
@@ -251,8 +253,8 @@ fn text(units: &[Unit]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any edits and moves of files, and any of them undone and redone: the files are those of a naive merge,
-    /// or the undo is a conflict, whose edits can be undone together.
+    /// After any edits and moves of files, and undos and redos of any of them, the files are those of a naive
+    /// merge. Otherwise the undo is a conflict, and the edits that it names can be undone together.
     #[test]
     fn an_undo_beside_later_edits_is_a_naive_merge(steps in steps()) {
         let world = kept();
@@ -291,7 +293,8 @@ proptest! {
                                 files = after;
                                 Vec::new()
                             }
-                            // Units that came back together with a neighbour count as touched.
+                            // The store may refuse an undo that the model allows: units that were restored
+                            // together with a neighbour count as touched.
                             (Err(UndoError::Problems(against)), _) => {
                                 prop_assert!(!against.conflicts.is_empty(), "{against:?}");
                                 against.together
@@ -355,7 +358,7 @@ enum FileStep {
     Replace(usize, usize),
     Remove(usize),
     Move(usize, usize, bool),
-    /// Two files get each other's names.
+    /// Two files exchange their names.
     Swap(usize, usize),
 }
 
@@ -433,7 +436,7 @@ fn seen(world: &World) -> (BTreeSet<String>, BTreeMap<String, String>, Vec<Strin
         }
     }
     let root = world.path("@/root").to_str().unwrap().to_owned();
-    // The path stands with slashes in a diff, and escaped where it is printed as Rust has it.
+    // The path has slashes in a diff, and escaped backslashes in the `Debug` format.
     let spellings = [root.replace('\\', r"\\"), root.replace('\\', "/")];
     let edits = world.workspace.history.find(&Filter::default(), 99, &|_| true).unwrap();
     let number = |id: &EditId| edits.iter().position(|edit| edit.id == *id);
@@ -485,7 +488,7 @@ proptest! {
             prop_assert_eq!(singly.iter().map(Option::is_some).collect::<Vec<_>>(), are_planned, "{:?}", planned);
             let done = plan.carry_out(&other.workspace, options("undo")).unwrap();
             let ((all, ..), (directories, ..)) = (seen(one), seen(other));
-            // What comes and goes within a transaction leaves no empty directories.
+            // A file that is both created and removed within one transaction leaves no empty directories.
             prop_assert!(directories.is_subset(&all), "{directories:?} {all:?}");
             prop_assert_eq!((seen(one).1, seen(one).2), (seen(other).1, seen(other).2));
             let ids = |undone: Vec<Undone>| undone.into_iter().map(|undone| undone.outcome.edit_id.unwrap()).collect::<Vec<_>>();
@@ -495,7 +498,7 @@ proptest! {
     }
 }
 
-/// The file that the edit created is another one than the file that it removed.
+/// The file that the second edit created is not the file that the first edit removed.
 #[test]
 fn another_name_of_a_file_that_goes_keeps_its_bytes() {
     let world = kept();

@@ -1,5 +1,5 @@
-//! Tests for Windows: what others may do while a file is edited, who has it open, its identity, and the
-//! metadata that it keeps.
+//! Tests for Windows: the access of other programs while a file is edited, open handles, and the identity and
+//! metadata of files.
 
 use std::fs::{FileTimes, OpenOptions};
 use std::io::Write as _;
@@ -74,8 +74,8 @@ impl Place {
         names
     }
 
-    /// Appends a line. Returns the warnings of the edit, or the system's reason against it. In any case,
-    /// nothing but the files may be left.
+    /// Appends a line. Returns the warnings of the edit, or the kind of its error. Fails the test if the edit
+    /// leaves temporary files or journal records.
     fn append(&self, name: &str) -> Result<Vec<Warning>, StoreErrorKind> {
         let names = self.names();
         let path = self.path(name);
@@ -103,7 +103,8 @@ fn key_of(path: &Path) -> (u64, u64) {
     os::identity_of(&std::fs::File::open(path).unwrap()).unwrap().key()
 }
 
-/// Programs that clean up or check out beside a search, or that move the whole project, are in nobody's way.
+/// A search or a listing does not prevent other programs from removing or renaming directories, or the whole
+/// project.
 #[test]
 fn a_root_and_a_listed_directory_can_be_renamed_and_removed() {
     let world = Place::new();
@@ -127,7 +128,7 @@ fn a_root_and_a_listed_directory_can_be_renamed_and_removed() {
     let both = [("a".to_owned(), Listed::File), ("below".to_owned(), Listed::Directory)];
     assert_eq!(names(&listed), both);
     std::fs::remove_dir(top.join("below")).unwrap();
-    // Without POSIX semantics the name stays until the handle is closed.
+    // On a file system without POSIX semantics, the name stays until the handle is closed.
     drop(below);
     let moved = world.path("moved");
     let held = os::hold(&root).unwrap();
@@ -258,7 +259,7 @@ fn nobody_can_begin_to_write_while_writers_are_refused() {
 fn a_file_whose_name_a_reader_holds_is_written_over() {
     let world = Place::new();
     let path = world.write("a", "text\n");
-    // Most programs of Windows open a file for reading like this.
+    // Most Windows programs open a file like this to read it.
     let reader = OpenOptions::new().read(true).share_mode(READ | WRITE).open(&path).unwrap();
     let before = os::identity_of(&reader).unwrap().key();
     let warnings = world.append("a").unwrap();

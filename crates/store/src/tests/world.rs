@@ -1,4 +1,4 @@
-//! A temporary directory with `root`, which is allowed, and `outside`, which is not.
+//! A temporary directory for tests: `root` is an allowed directory, and `outside` is not.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,13 +44,13 @@ impl World {
         Self { directory, _state: state, workspace }
     }
 
-    /// Returns a world in which links can be made; `None`, with a message, where they cannot: under Wine, and
-    /// for a user of Windows without that right.
+    /// Returns a world in which links can be created. If they cannot, prints a message and returns `None`:
+    /// under Wine, and for a Windows user without the right to create links.
     pub(crate) fn with_links() -> Option<Self> {
         let world = Self::new();
         let probe = world.path("@/outside/probe");
         let made = symlink(&world.path("@/root"), &probe).and_then(|()| probe.symlink_metadata());
-        // Wine claims that it made a link.
+        // Wine reports that it created a link even if it did not.
         if !made.as_ref().is_ok_and(std::fs::Metadata::is_symlink) {
             eprintln!("skipped: no links can be made: {made:?}");
             return None;
@@ -87,7 +87,7 @@ impl World {
         symlink(&self.path(target), &self.path(path)).unwrap();
     }
 
-    /// Returns the key of the file to which a path leads. It does not depend on the content.
+    /// Returns the key of the file to which a path leads. The key does not depend on the content.
     pub(crate) fn file(&self, path: &str) -> impl PartialEq + std::fmt::Debug + use<> {
         os::identity_of(&std::fs::File::open(self.path(path)).unwrap()).unwrap().key()
     }
@@ -105,7 +105,7 @@ impl World {
         let done = edit(&self.workspace, &edits, options);
         if let Some(state) = &self.workspace.state_dir {
             for name in ["journal", "content"] {
-                // A confined thread cannot look there.
+                // A confined thread cannot read these directories.
                 let Ok(left) = std::fs::read_dir(state.path().join(name)) else { continue };
                 assert_eq!(left.count(), 0, "whatever becomes of a call, nothing is left of it in {name}");
             }
@@ -175,7 +175,7 @@ impl World {
     }
 }
 
-/// Opens a directory by its path, in no root.
+/// Opens a directory by its path; it need not be in a root.
 pub(crate) fn opened(path: &Path) -> Dir {
     Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
 }
@@ -185,12 +185,13 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     without_verbatim_prefix(path.canonicalize().unwrap())
 }
 
-/// Returns a path, given with `/`, as this system writes it.
+/// Returns a path that is written with `/` in the form of this system.
 pub(crate) fn native(path: &str) -> String {
     if cfg!(windows) { path.replace('/', "\\") } else { path.to_owned() }
 }
 
-/// Makes a link. Windows has two kinds of links; one that leads nowhere is made as a link to a file.
+/// Creates a link. Windows has links to files and links to directories; a link to a missing target is created
+/// as a link to a file.
 pub(crate) fn symlink(target: &Path, path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::symlink(target, path);
@@ -225,8 +226,8 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
     }
 }
 
-/// Returns the warnings of a file, without those of its text, and without the one that there is no history,
-/// which every edit has here.
+/// Returns the warnings of a file, except warnings about its text, and except the warning that there is no
+/// history, which every edit in these tests has.
 fn warnings(file: Edited) -> Vec<Warning> {
     let of_history = Warning::NotInHistory(NotKept::Off);
     let is_other = |warning: &Warning| *warning != of_history && !matches!(warning, Warning::Text(_));
@@ -259,8 +260,8 @@ pub(crate) fn reason(reason: &Reason) -> String {
     }
 }
 
-/// Runs `work` on a thread of its own with only this user's rights; `None`, with a message, if this process
-/// does not run as root. Only Linux has users by thread.
+/// Runs `work` on a separate thread with only this user's rights. If this process does not run as root,
+/// prints a message and returns `None`. Only Linux has a user per thread.
 #[cfg(unix)]
 pub(crate) fn as_user<T: Send>(user: u32, work: impl FnOnce() -> T + Send) -> Option<T> {
     #[cfg(target_os = "linux")]

@@ -18,7 +18,7 @@ use crate::os::identity::Identity;
 use crate::stage::{TemporaryId, unlink_if};
 use crate::state_dir::{JOURNAL, StateDir};
 
-/// The maximum length of a record in bytes; a longer file is not a record.
+/// The maximum number of bytes that are read of a record. No real record is that long.
 const LONGEST: u64 = 256 << 20;
 
 /// A record in the journal that another process may own.
@@ -67,7 +67,8 @@ impl FoundFile {
         Ok(found)
     }
 
-    /// Opens a record; `None` if it is gone, or if the file is not a record.
+    /// Opens a record; `None` if the file is gone or not a record, or if this process may not open it for
+    /// writing.
     fn open(state: &StateDir, name: &OsString) -> io::Result<Option<Self>> {
         if name.to_str().is_none_or(|name| TemporaryId::parse(name).is_none()) {
             return Ok(None);
@@ -81,8 +82,8 @@ impl FoundFile {
         let is_abandoned = match os::try_lock(&file) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
-            // Without locks, it is unknown whether the owner still runs, and an owner that runs must not be
-            // disturbed.
+            // On a file system without locks, it is unknown whether the owner still runs, and a running owner
+            // must not be disturbed.
             Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };
@@ -123,7 +124,8 @@ impl FoundRecord for FoundFile {
     }
 
     fn prove(&self) -> Result<(), StoreError> {
-        // The record belongs to this process as long as it lives: the lock ends with the process.
+        // The record belongs to this process as long as this process runs, because this process holds the
+        // lock.
         Ok(())
     }
 

@@ -58,7 +58,7 @@ impl FileRecord {
             match os::try_lock(&record.file) {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if os::has_no_locks(&error) => {}
-                // Another process found the record empty before it was locked, and is removing it.
+                // Another process found the record before this process had locked it, and is removing it.
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => {
                     return Err(StoreError::from_io(Operation::WriteJournal, &record.path, error));
@@ -137,7 +137,8 @@ impl Record for FileRecord {
     }
 
     fn prove(&mut self) -> Result<(), StoreError> {
-        // The record belongs to this process as long as it lives: the lock ends with the process.
+        // The record belongs to this process as long as this process runs, because this process holds the
+        // lock.
         Ok(())
     }
 
