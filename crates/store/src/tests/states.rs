@@ -4,6 +4,7 @@ use crate::access::roots::Roots;
 use crate::door::{Change, Control, FileEdit};
 #[cfg(feature = "history")]
 use crate::edit::snapshot::Snapshot;
+#[cfg(feature = "history")]
 use crate::edit::states::LaterEdits;
 use crate::edit::states::{KnownStates, States};
 use crate::history::{EditId, History, Settings};
